@@ -153,8 +153,10 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     ),
     "Shells": (
         lambda folder: geodomain.shell("model.csv", column="rock"),
-        ["name text", "blocks int64", "volume float64", "triangles int64"]
-        + ["wireframe_volume float64", "lost int64", "gained int64"],
+        [
+            *("name text", "blocks int64", "volume float64", "triangles int64"),
+            *("wireframe_volume float64", "lost int64", "gained int64"),
+        ],
     ),
     "Statistics": (
         lambda folder: geodomain.stats(
