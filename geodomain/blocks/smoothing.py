@@ -60,10 +60,10 @@ def smoothed(boxes: Boxes, codes: NDArray[np.int32]) -> tuple[WallTriangles, Wal
         raise TableError(message)
     # The first corner of the blocks is half a step above the centre of the padding. Newer versions
     # of VTK have several points at a corner where walls touch along an edge: they become one.
-    index, point = np.unique(
-        np.rint(corners / steps - 0.5).astype(np.int64), axis=0, return_inverse=True
-    )
-    point = point.ravel()
+    shape = tuple(len(each) for each in boxes.places)
+    cells = np.rint(corners / steps - 0.5).astype(np.int64)
+    keys, point = np.unique(np.ravel_multi_index(tuple(cells.T), shape), return_inverse=True)
+    index = np.column_stack(np.unravel_index(keys, shape))
     used = np.zeros(len(corners))
     used[quads] = 1.0
     count = np.bincount(point, used)
