@@ -224,7 +224,7 @@ def write_mesh(
     """Write a wireframe in the format of the extension; see `geodomain.write_mesh`."""
     path = Path(path)
     solids = {path.stem: mesh} if isinstance(mesh, Mesh) else dict(mesh)
-    form = _writer(path)
+    form = require_writer(path)
     if form.write_solids:
         solids = _named(solids, path, form)
     places = files_of(path)
@@ -239,7 +239,7 @@ def write_mesh(
             loaded(form.write_pair)(solids, path.stem, files[0], files[1])
 
 
-def _writer(path: Path, *, blocks: bool = False) -> Format:
+def require_writer(path: Path, *, blocks: bool = False) -> Format:
     """Return the format of an output, or raise MeshError with the possible extensions."""
     form = writer_of_meshes(path.suffix.lower())
     if form is None:
@@ -348,7 +348,7 @@ def convert_file(
     require_places(outputs, overwrite=overwrite)
     extension = place.suffix.lower()
     if writer_of_meshes(extension) is None and writer_of_blocks(extension) is None:
-        _writer(place, blocks=True)
+        require_writer(place, blocks=True)
     solids = read_meshes(source)
     write_mesh(solids, place, overwrite=overwrite)
     return solids
