@@ -450,11 +450,11 @@ def _overlap(points: Floats, sizes: Floats) -> tuple[int, int] | None:
             one = rows[first[counts.argmax()]]
             same = rows[(points[rows] == points[one]).all(axis=1)]
             return int(same[0]), int(same[1])
-        found = compared.found(turn_is_known=True)
-        if found is not None:
+        overlap = compared.overlap(turn_is_known=True)
+        if overlap is not None:
             one, other = (
                 int(rows[((points[rows] == centre) & (sizes[rows] == size)).all(axis=1).argmax()])
-                for centre, size in found.pair
+                for centre, size in overlap.pair
             )
             return one, other
     return None
