@@ -714,6 +714,7 @@ def make_holes(
         If a table cannot be read, or no hole can be used.
     """
     tables: dict[str, HoleTable] = {"collar": read_table(collar, "collar", reading)}
+    survey = tables["collar"].survey if survey is None else survey
     if survey is not None:
         tables["survey"] = read_table(survey, "survey", reading)
     for number, one in enumerate(intervals):
@@ -808,7 +809,7 @@ def _survey_rows(
     depths, azimuths, dips = (survey.numbers(role) for role in ("at", "azimuth", "dip"))
     if check_exchanged(azimuths, dips):
         _refuse_exchanged(survey, dips)
-    sign = sign_of_down(dips, wanted, codes)
+    sign = sign_of_down(dips, survey.down if wanted == "auto" else wanted, codes)
     at_top = np.zeros(len(collars.names), np.bool_)
     given = SurveyRows(holes, depths, azimuths, sign * dips, np.arange(len(holes)))
     at_top[holes[(holes >= 0) & (depths == 0) & given.complete]] = True
@@ -820,6 +821,8 @@ def _survey_rows(
         np.concatenate([own * collars.dips[rows], given.dips]),
         np.concatenate([np.full(len(rows), -1), given.places]),
     )
+    if wanted == "auto" and survey.down != "auto":
+        return joined, sign, f"as the format of {survey.name} has them", found
     return joined, sign, _reason(survey.name, dips, wanted), found
 
 

@@ -52,7 +52,14 @@ KINDS = {
     "6a057fdc-b355-11e3-95be-fd84a7ffcb88": "Curve",
 }
 MODELS = ("BlockModel", "Octree")
-_WORDS = {"Surface": "surface", "BlockModel": "block model", "Grid2D": "grid"}
+# Kinds of groups: holes whose data are in the arrays of their group, and holes that are objects.
+CONCATENATED, SINGLE = "concatenated holes", "holes"
+_WORDS = {
+    "Surface": "surface",
+    "BlockModel": "block model",
+    "Grid2D": "grid",
+    CONCATENATED: "group of drillholes",
+}
 # Marks of missing values; "Unknown" is the text of the code 0 of referenced data.
 _NO_FLOAT = (1.17549434e-38, 1.17549436e-38)  # around 1.175494351e-38, in 32 or 64 bits
 _NO_INTEGER = -2147483648
@@ -154,6 +161,8 @@ class Workspace:
         The group that holds everything.
     elements : tuple of Element
         The objects that are not parts of another object, in the order of their ids.
+    holes : tuple of Element
+        The groups of drillholes.
     """
 
     def __init__(self, file: Any, place: Path, error: type[GeodomainError]) -> None:
@@ -169,9 +178,10 @@ class Workspace:
                 "objects, groups and types: save a workspace from Geoscience ANALYST as .geoh5"
             )
             raise error(message)
-        groups = self._groups()
+        self._kinds = {key: self._kind(one) for key, one in self.children(self.base["Objects"])}
+        groups, self.holes = self._groups()
         self.elements = tuple(
-            Element(text_of(one.attrs.get("Name", "")), groups.get(key, ()), key, self._kind(one))
+            Element(text_of(one.attrs.get("Name", "")), groups.get(key, ()), key, self._kinds[key])
             for key, one in self.children(self.base["Objects"])
         )
 
@@ -195,26 +205,36 @@ class Workspace:
         told = entity["Type"].attrs
         return KINDS.get(bare_id(text_of(told.get("ID", ""))), text_of(told.get("Name", "?")))
 
-    def _groups(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of the groups that contain each object, by the id of the object."""
+    def _groups(self) -> tuple[dict[str, tuple[str, ...]], tuple[Element, ...]]:
+        """Return the names of the groups of each object by its id, and the groups of drillholes."""
         found: dict[str, tuple[str, ...]] = {}
-        if "Root" not in self.base:
-            return found
-        waiting: list[tuple[Any, tuple[str, ...]]] = [(self.base["Root"], ())]
+        holes: list[Element] = []
+        waiting: list[tuple[str, Any, tuple[str, ...]]] = []
+        if "Root" in self.base:
+            root = self.base["Root"]
+            waiting.append((text_of(root.attrs.get("ID", "")), root, ()))
         while waiting:
-            group, names = waiting.pop()
-            for key, _ in self.children(group.get("Objects", ())):
-                found.setdefault(key, names)
-            for _, inner in self.children(group.get("Groups", ())):
+            key, group, names = waiting.pop()
+            objects = [one for one, _ in self.children(group.get("Objects", ()))]
+            found |= dict.fromkeys(objects, names)
+            at_root = not names
+            name = text_of(group.attrs.get("Name", "")) if at_root else names[-1]
+            kind = CONCATENATED if "Concatenated Data" in group else SINGLE
+            if kind == CONCATENATED or any(self._kinds.get(one) == "Drillhole" for one in objects):
+                holes.append(Element(name, names[:-1], key.lower(), kind))
+            for inner, one in self.children(group.get("Groups", ())):
                 if len(names) == _DEPTH:
                     self.refuse("its groups contain each other")
-                waiting.append((inner, (*names, text_of(inner.attrs.get("Name", "")))))
-        return found
+                waiting.append((inner, one, (*names, text_of(one.attrs.get("Name", "")))))
+        return found, tuple(holes)
+
+    def kind_of(self, key: str) -> str:
+        """Return the kind of the object with an id."""
+        return self._kinds.get(key.lower(), "")
 
     def entity(self, element: Element) -> Any:
-        """Return the HDF5 group of an object."""
-        objects = self.base["Objects"]
-        return objects[element.id] if element.id in objects else objects[element.id.upper()]
+        """Return the HDF5 group of an object or group."""
+        return member(self.base[_LISTS.get(element.kind, "Objects")], element.id)
 
     def labels(self, kinds: Sequence[str]) -> dict[str, Element]:
         """Return the objects of some kinds by names that differ.
@@ -222,7 +242,7 @@ class Workspace:
         A name that several objects have is replaced by their paths, and a path that several objects
         have by their ids.
         """
-        those = [one for one in self.elements if one.kind in kinds]
+        those = [one for one in (*self.elements, *self.holes) if one.kind in kinds]
         names, paths = Counter(one.name for one in those), Counter(one.path for one in those)
         return {
             one.name
@@ -313,6 +333,17 @@ class Workspace:
         return int(value)
 
 
+_LISTS = {CONCATENATED: "Groups", SINGLE: "Groups"}
+
+
+def member(group: Any, key: str) -> Any:
+    """Return the entity with an id from a list of entities; the case of ids may differ."""
+    for spelled in (key, key.upper()):
+        if spelled in group:
+            return group[spelled]
+    return next(group[name] for name in group if name.lower() == key.lower())
+
+
 def text_of(value: object) -> str:
     """Return a text that h5py has read as bytes or str; anything else becomes text, too."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
@@ -389,7 +420,8 @@ def decoded(raw: NDArray[Any], primitive: str, names: Callable[[], dict[int, str
     """Return values as they are meant: missing values as NaN or "", codes as their texts."""
     if primitive == "Float":
         values = raw if raw.dtype.kind == "f" else raw.astype(np.float64)
-        none = (values > _NO_FLOAT[0]) & (values < _NO_FLOAT[1])
+        doubles = values.astype(np.float64)  # 32 bits would round the bounds to the mark itself
+        none = (doubles > _NO_FLOAT[0]) & (doubles < _NO_FLOAT[1])
         return np.where(none, values.dtype.type(np.nan), values) if none.any() else values
     if primitive == "Integer":
         none = raw == _NO_INTEGER
@@ -769,24 +801,31 @@ def put_column(
 ) -> None:
     """Add data to an object, or give new values to its data with the id `replaced`."""
     made = encoded(column, codes, old)
-    entity = base["Objects"][owner]
     if replaced is None:
-        key = new_id(base, f"{owner} {column.name}")
-        data = base["Data"].create_group(key)
-        whole = np.int8(1)
-        flags = {"Allow delete": whole, "Allow move": whole, "Allow rename": whole}
-        put_attributes(data, {
-            **flags, "Association": "Cell", "ID": key, "Modifiable": whole, "Name": column.name,
-            "Partially hidden": np.int8(0), "Public": whole, "Visible": np.int8(0),
-        })  # fmt: skip
-        entity.require_group("Data")[key] = data
-    else:
-        data = entity["Data"][replaced]
-        del data["Type"]
-        if "Data" in data:
-            del data["Data"]
+        kind = put_type(base, column.name, made)
+        put_data(base, member(base["Objects"], owner), column.name, kind, made.values)
+        return
+    data = member(base["Data"], replaced)
+    del data["Type"]
+    if "Data" in data:
+        del data["Data"]
     data["Type"] = put_type(base, text_of(data.attrs["Name"]), made)
     put_array(data, "Data", made.values)
+
+
+def put_data(base: Any, entity: Any, name: str, kind: Any, values: NDArray[Any]) -> None:
+    """Add data on the cells of an object."""
+    key = new_id(base, f"{text_of(entity.attrs['ID'])} {name}")
+    data = base["Data"].create_group(key)
+    whole = np.int8(1)
+    put_attributes(data, {
+        "Allow delete": whole, "Allow move": whole, "Allow rename": whole, "Association": "Cell",
+        "ID": key, "Modifiable": whole, "Name": name, "Partially hidden": np.int8(0),
+        "Public": whole, "Visible": np.int8(0),
+    })  # fmt: skip
+    data["Type"] = kind
+    put_array(data, "Data", values)
+    entity.require_group("Data")[key] = data
 
 
 def put_type(base: Any, name: str, made: Encoded) -> Any:

@@ -398,6 +398,7 @@ FORMATS = (
 )  # fmt: skip
 TEXT_TABLES = FORMATS[0]
 EXCEL = next(each for each in FORMATS if each.name == "Excel")
+GEOH5 = next(each for each in FORMATS if each.name == "geoh5")
 # Extensions of text tables; formats of other packages are not tried for these.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".gz", "")
 
@@ -504,11 +505,21 @@ def _head_of(place: Path, extension: str) -> Head:
 
 def is_workbook(path: str) -> bool:
     """Return whether a path, or FILE:SHEET, leads to an Excel workbook."""
+    return _leads_to(EXCEL, path)
+
+
+def is_workspace(path: str) -> bool:
+    """Return whether a path, or FILE:NAME, leads to a geoh5 workspace."""
+    return _leads_to(GEOH5, path)
+
+
+def _leads_to(form: Format, path: str) -> bool:
+    """Return whether a file has a format, by its extension or its content."""
     place = split_name(path)[0]
     extension = place.suffix.lower()
-    if extension in EXCEL.extensions:
+    if extension in form.extensions:
         return True
-    return place.is_file() and EXCEL.sign(_head_of(place, extension))
+    return place.is_file() and form.sign(_head_of(place, extension))
 
 
 def is_workbook_name(path: str | os.PathLike[str]) -> bool:

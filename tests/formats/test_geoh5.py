@@ -194,6 +194,7 @@ def test_centres_sizes_and_values(tmp_path, rotation):
     assert sizes[:5].tolist() == [[10, 5, 4], [10, 5, 6], [10, 5, 2], [10, 5, 1], [10, 5, 4]]
     assert [*values] == ["AU", "CU", "EMPTY", "FLAG", "N", "NOTE", "ROCK"]
     np.testing.assert_array_equal(values["AU"][:4], [np.nan, 1 / 8, 2 / 8, np.nan])
+    np.testing.assert_array_equal(values["CU"][:2], [np.nan, np.float32(0.7)])
     np.testing.assert_array_equal(values["N"][:3], [5, np.nan, 5])
     assert values["ROCK"][:3] == ["", "Granite", "Ovb é"] and values["FLAG"][:3] == [0, 0, 1]
     assert values["NOTE"][18:22] == ["é18", "é19", "", ""]
@@ -286,7 +287,7 @@ def test_replaced_numbers_and_labels(tmp_path):
     assert np.nansum(np.array(codes) == 7) == 8 and np.isnan(codes).sum() == 16
     label_file(name, ORE, tmp_path / "d.geoh5", proportions="itself")
     shares = read(f"{tmp_path / 'd.geoh5'}:Blocks")[2]
-    (new,) = shares.keys() - found.keys() - {"ROCK"}
+    (new,) = shares.keys() - found.keys() - {"domain"}
     assert sum(shares[new]) == 8
     assert sum(isinstance(one, float) for one in shares["AU"]) == 24
 
