@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -27,16 +27,27 @@ from geodomain.compute.data import Floats
 from geodomain.errors import GeodomainError, MeshError, TableError, counted, warn
 from geodomain.files.streams import Target, require_seekable
 from geodomain.files.unchanged import Digest
-from geodomain.formats.block_file import Destination, NewArrays, Values, as_category, as_numbers
+from geodomain.formats.block_file import (
+    Blocks,
+    Destination,
+    NewArrays,
+    Values,
+    as_category,
+    as_numbers,
+    said,
+)
 from geodomain.formats.cell_file import CellModel, refuse_columns
 from geodomain.formats.cells import Cells, Chunk, LatticeCells
 from geodomain.formats.omf import damaged, only_blocks, refusing, require_room
+from geodomain.formats.omf2 import tensor_of
 from geodomain.formats.raster import lattice_faces
 from geodomain.formats.registry import split_name
 from geodomain.formats.solids import NamedFaces, listed
+from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 from geodomain.tables.frames import turned
 from geodomain.tables.new_columns import NewColumn
+from geodomain.tables.numbers import as_float64
 from geodomain.tables.options import TableOptions
 from geodomain.tables.rotation import frame_of_azimuth
 from geodomain.tables.text import NewCells
@@ -62,6 +73,7 @@ _WORDS = {
 }
 # Marks of missing values; "Unknown" is the text of the code 0 of referenced data.
 _NO_FLOAT = (1.17549434e-38, 1.17549436e-38)  # around 1.175494351e-38, in 32 or 64 bits
+_MISSING = 1.17549435e-38  # as geoh5py has it, whose readers of 64 bits find no other
 _NO_INTEGER = -2147483648
 UNKNOWN = "Unknown"
 _STEP = 1 << 24  # bytes
@@ -787,8 +799,7 @@ def encoded(column: NewColumn, codes: NewCells, old: Values | None) -> Encoded:
     numbers = as_numbers(column, codes, old)
     if numbers.dtype == np.int32:
         return Encoded("Integer", numbers)
-    doubles = numbers.astype(np.float64)
-    return Encoded("Float", np.where(np.isnan(doubles), 1.175494351e-38, doubles))
+    return Encoded("Float", _marked(numbers.astype(np.float64)))
 
 
 def put_column(
@@ -817,15 +828,163 @@ def put_data(base: Any, entity: Any, name: str, kind: Any, values: NDArray[Any])
     """Add data on the cells of an object."""
     key = new_id(base, f"{text_of(entity.attrs['ID'])} {name}")
     data = base["Data"].create_group(key)
-    whole = np.int8(1)
     put_attributes(data, {
-        "Allow delete": whole, "Allow move": whole, "Allow rename": whole, "Association": "Cell",
-        "ID": key, "Modifiable": whole, "Name": name, "Partially hidden": np.int8(0),
-        "Public": whole, "Visible": np.int8(0),
+        **_entity(key, name), "Association": "Cell", "Modifiable": np.int8(1),
+        "Visible": np.int8(0),
     })  # fmt: skip
     data["Type"] = kind
     put_array(data, "Data", values)
     entity.require_group("Data")[key] = data
+
+
+# --- New workspaces, of wireframes or blocks.
+
+_ROOT, _POINT = "dd99b610-be92-48c0-873c-5b5946ea2840", [("x", "<f8"), ("y", "<f8"), ("z", "<f8")]
+_MOST_CODES = 1 << 16  # different texts of referenced data; more become texts
+_DIGITS = 13  # decimals of a rotation in degrees
+
+
+def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
+    """Write one surface for each solid, in double precision."""
+    require_library("the output", MeshError)
+    with _new_workspace(file.write) as base:
+        for name, mesh in solids.items():
+            vertices = np.empty(len(mesh.vertices), _POINT)
+            for axis, column in zip("xyz", mesh.vertices.T, strict=True):
+                vertices[axis] = column
+            surface = _new_object(base, "Surface", name)
+            put_array(surface, "Vertices", vertices)
+            put_array(surface, "Cells", mesh.triangles.astype(np.int32))
+
+
+def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
+    """Yield the bytes of a new workspace with a block model.
+
+    Raises
+    ------
+    TableError
+        If centroids or sizes are missing, or if the blocks are not the cells of a grid that is
+        rotated about the vertical only.
+    """
+    require_library(path, TableError)
+    sizes = blocks.box_sizes(path)
+    if not len(sizes) or not np.isfinite(blocks.centroids).all() or not (sizes > 0).all():
+        message = (
+            f"{path}: there are no blocks, or some of them lack a centroid or a size, and geoh5 "
+            "cannot store them: remove blocks that lack one"
+        )
+        raise TableError(message)
+    axes = blocks.axes
+    upright = (axes[2] == (0, 0, 1)).all() and (axes[:2, 2] == 0).all()
+    tensor = tensor_of(blocks.centroids @ axes.T, sizes) if upright else None
+    if tensor is None:
+        message = (
+            f"{path}: geoh5 cannot store these blocks, because they are not the cells of a grid "
+            "that is rotated about the vertical only: use the extension .omf or .vtu"
+        )
+        raise TableError(message)
+    counts = [len(one) for one in tensor.steps]
+    # In the order of the tensor u varies fastest; in a block model z, then u, then v.
+    order = tensor.order.reshape(counts[::-1]).transpose(1, 2, 0).reshape(-1)
+    made = bytearray()
+    with _new_workspace(made.extend) as base:
+        model = _new_object(base, "BlockModel", Path(path).stem, {
+            "Origin": np.array(tuple(tensor.origin @ axes), _POINT), "Rotation": _rotation(axes),
+        })  # fmt: skip
+        for axis, steps in zip("UVZ", tensor.steps, strict=True):
+            edges = np.concatenate([[0.0], np.cumsum(steps)])
+            put_array(model, f"{axis} cell delimiters", edges)
+        for name, values in blocks.others().items():
+            told = _stored(values[order])
+            put_data(base, model, name, put_type(base, name, told), told.values)
+    yield bytes(made)
+
+
+def _rotation(axes: Floats) -> np.float64:
+    """Return the counterclockwise rotation of axes in degrees, with the fewest decimals."""
+    angle = float(np.degrees(np.arctan2(axes[0, 1], axes[0, 0])))
+    near = 1e-12 * max(1.0, abs(angle))
+    digits = next((n for n in range(_DIGITS) if abs(round(angle, n) - angle) <= near), _DIGITS)
+    return np.float64(round(angle, digits))
+
+
+def _stored(values: Values) -> Encoded:
+    """Return a column of blocks as it is stored: numbers, codes of texts, or texts."""
+    if values.dtype.kind in "biu" and np.abs(values.astype(np.float64)).max() < 2.0**31:
+        return Encoded("Integer", values.astype(np.int32))
+    if values.dtype.kind in "biuf":
+        return Encoded("Float", _marked(as_float64(values)))
+    spelled = np.array([said(one) for one in values.tolist()], object)
+    names, index = np.unique(spelled.astype(np.str_), return_inverse=True)
+    if len(names) > _MOST_CODES:
+        return Encoded("Text", spelled)
+    texts_ = [name for name in names.tolist() if name]
+    return Encoded("Referenced", (index + (len(texts_) == len(names))).astype(np.uint32), texts_)
+
+
+def _marked(numbers: Floats) -> Floats:
+    """Return numbers with the mark of missing values in place of NaN."""
+    return np.where(np.isnan(numbers), _MISSING, numbers)
+
+
+@contextmanager
+def _new_workspace(write_part: Callable[[bytes], object]) -> Iterator[Any]:
+    """Yield the base group of a new workspace, for objects; then write its bytes."""
+    import h5py
+
+    with tempfile.TemporaryFile() as made:
+        with h5py.File(made, "w") as file:
+            base = file.create_group("GEOSCIENCE")
+            put_attributes(base, {
+                "Version": np.float64(2.1), "Distance unit": "meter", "GA Version": "1",
+            })  # fmt: skip
+            base.attrs.create("Contributors", ["geodomain"], dtype=h5py.string_dtype())
+            for name in ("Data", "Groups", "Objects", "Types"):
+                base.create_group(name)
+            for name in ("Data types", "Group types", "Object types"):
+                base["Types"].create_group(name)
+            key = new_id(base, "root")
+            root = base["Groups"].create_group(key)
+            put_attributes(root, {**_entity(key, "Workspace"), "Allow delete": np.int8(0)})
+            for name in ("Data", "Groups", "Objects"):
+                root.create_group(name)
+            root["Type"] = _kind_of(base, "Group types", _ROOT, "Workspace")
+            base["Root"] = root
+            yield base
+        made.seek(0)
+        while part := made.read(_STEP):
+            write_part(part)
+
+
+def _new_object(
+    base: Any, kind: str, name: str, attributes: Mapping[str, object] | None = None
+) -> Any:
+    """Add an object to the root of a new workspace, and return its HDF5 group."""
+    key = new_id(base, f"{kind} {name}")
+    made = base["Objects"].create_group(key)
+    put_attributes(made, {**_entity(key, name), **(attributes or {})})
+    made.create_group("Data")
+    number = next(one for one, told in KINDS.items() if told == kind)
+    made["Type"] = _kind_of(base, "Object types", number, kind)
+    base["Root"]["Objects"][key] = made
+    return made
+
+
+def _entity(key: str, name: str) -> dict[str, object]:
+    """Return the attributes that all groups, objects and data have."""
+    yes, no = np.int8(1), np.int8(0)
+    return {
+        "Allow delete": yes, "Allow move": yes, "Allow rename": yes, "ID": key, "Name": name,
+        "Partially hidden": no, "Public": yes, "Visible": yes,
+    }  # fmt: skip
+
+
+def _kind_of(base: Any, where: str, number: str, name: str) -> Any:
+    """Return the type of a group or an object; it is made if it is not there."""
+    types, key = base["Types"][where], f"{{{number}}}"
+    if key not in types:
+        put_attributes(types.create_group(key), {"ID": key, "Name": name, "Description": name})
+    return types[key]
 
 
 def put_type(base: Any, name: str, made: Encoded) -> Any:
@@ -846,7 +1005,7 @@ def put_type(base: Any, name: str, made: Encoded) -> Any:
     return kind
 
 
-def put_attributes(group: Any, attributes: dict[str, Any]) -> None:
+def put_attributes(group: Any, attributes: Mapping[str, object]) -> None:
     """Add attributes to an HDF5 group; texts have variable length, as in other workspaces."""
     import h5py
 
@@ -857,8 +1016,11 @@ def put_attributes(group: Any, attributes: dict[str, Any]) -> None:
 
 def put_array(group: Any, name: str, values: NDArray[Any]) -> None:
     """Add a compressed array to an HDF5 group."""
+    import h5py
+
     packing = {"compression": "gzip", "compression_opts": 4} if len(values) else {}
-    group.create_dataset(name, data=values, **packing)
+    kind = h5py.string_dtype() if values.dtype.kind == "O" else None
+    group.create_dataset(name, data=values, dtype=kind, **packing)
 
 
 def new_id(base: Any, what: str) -> str:
