@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -298,6 +297,7 @@ def test_a_model_is_labelled_in_place_and_no_lock_is_left(tmp_path, monkeypatch)
     label_file("a.geoh5:Tree", {"A": box((995, 1995, -60), (1012, 2012, -40))}, "a.geoh5",
                overwrite=True)  # fmt: skip
     assert "domain" in read("a.geoh5:Tree")[2] and "domain" not in read("a.geoh5:Blocks")[2]
+    fcntl = pytest.importorskip("fcntl")
     with path.open("rb+") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     assert [one.name for one in Path().iterdir()] == ["a.geoh5"]
@@ -359,6 +359,59 @@ def test_commands_take_a_workspace(tmp_path, monkeypatch):
     assert "also holds 2 block models, 'Blocks' and 'Tree'" in text
     code, text = run("label", "a.geoh5:Blocks", "--solid", ore, "-o", "b.csv")
     assert code != 0 and "give b.csv the extension .geoh5" in text
+
+
+# --- New workspaces.
+
+
+def test_wireframes_are_written_with_their_names(tmp_path):
+    solids = {
+        "Ore é": box((7480000.1, 0, 1 / 3), (7480001.7, 1, 2)),
+        "B": box((0, 0, 0), (1, 1, 1)),
+    }
+    geodomain.write_mesh(solids, tmp_path / "a.geoh5")
+    found = read_meshes(tmp_path / "a.geoh5")
+    assert {*found} == {*solids}
+    for name, mesh in solids.items():
+        assert found[name].vertices.tolist() == mesh.vertices.tolist()
+        assert found[name].triangles.tolist() == mesh.triangles.tolist()
+    first = (tmp_path / "a.geoh5").read_bytes()
+    geodomain.write_mesh(solids, tmp_path / "b.geoh5")
+    assert (tmp_path / "b.geoh5").read_bytes() == first
+
+
+@pytest.mark.parametrize("rotation", [0.0, 30.0, -110.5])
+def test_a_block_model_comes_back_as_it_was(tmp_path, rotation):
+    path = project(tmp_path / "a.geoh5", rotation)
+    assert geodomain.convert_blocks(f"{path}:Blocks", tmp_path / "b.geoh5") == 24
+    (centroids, sizes, values), old = read(tmp_path / "b.geoh5"), read(f"{path}:Blocks")
+    np.testing.assert_allclose(centroids, old[0], rtol=1e-14)
+    np.testing.assert_allclose(sizes, old[1], rtol=1e-12)
+    for name in ("AU", "FLAG", "N"):
+        np.testing.assert_array_equal(values[name], old[2][name])
+    assert values["ROCK"] == old[2]["ROCK"] and values["NOTE"] == old[2]["NOTE"]
+    np.testing.assert_array_equal(values["CU"][:2], [np.nan, 0.7])
+    with h5py.File(tmp_path / "b.geoh5") as file:
+        (model,) = file["GEOSCIENCE/Objects"].values()
+        assert model.attrs["Rotation"] == (rotation + 180) % 360 - 180
+
+
+def test_blocks_of_a_table_become_a_model(tmp_path):
+    rows = [f"{x},{y},{z},{n}" for n, (z, y, x) in enumerate(np.ndindex(2, 3, 4))]
+    (tmp_path / "a.csv").write_text("\n".join(["x,y,z,NUMBER", *rows]) + "\n")
+    with pytest.raises(TableError, match="the blocks have no sizes"):
+        geodomain.convert_blocks(tmp_path / "a.csv", tmp_path / "b.geoh5")
+    geodomain.convert_blocks(tmp_path / "a.csv", tmp_path / "b.geoh5", dx=1, dy=1, dz=1)
+    found, _, values = read(tmp_path / "b.geoh5")
+    number = found @ [1, 4, 12]
+    assert values["NUMBER"] == number.astype(int).tolist()
+
+
+def test_blocks_that_are_no_grid_are_refused(tmp_path):
+    path = project(tmp_path / "a.geoh5")
+    with pytest.raises(TableError, match=r"cannot store these blocks.*use the extension \.omf"):
+        geodomain.convert_blocks(f"{path}:Tree", tmp_path / "b.geoh5")
+    assert not (tmp_path / "b.geoh5").exists()
 
 
 # --- Files that are damaged, too large, held by another program, or no workspaces.
