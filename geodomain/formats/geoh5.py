@@ -630,12 +630,13 @@ class OctreeCells:
         matrix = np.eye(3) if self.matrix is None else self.matrix
         for begin in range(0, self.count, 1 << 20):
             where = slice(begin, min(begin + (1 << 20), self.count))
-            width = self.width[where, None]
+            width = self.width[where, None].astype(np.float64)
             local = (self.low[where] + width / 2) * self.size
             centres = (
                 local + self.origin if self.matrix is None else turned(local, matrix, self.origin)
             )
-            yield where, centres, width * np.abs(self.size)
+            sizes: Floats = width * np.abs(self.size)
+            yield where, centres, sizes
 
 
 def holds_blocks(path: str) -> bool:
@@ -772,7 +773,7 @@ def changed_copy(place: Path, target: Target) -> Iterator[Any]:
         with place.open("rb") as source:
             shutil.copyfileobj(source, made, _STEP)
         made.seek(0)
-        with h5py.File(made, "r+") as file:
+        with h5py.File(made, "r+") as file, refusing(place.name, TableError):
             yield file["GEOSCIENCE"] if "GEOSCIENCE" in file else file[next(iter(file))]
         _copy(made, target)
 

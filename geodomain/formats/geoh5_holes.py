@@ -79,7 +79,7 @@ class Records(NamedTuple):
         Name of the hole.
     id : str
         Id of the hole.
-    count : int
+    rows : int
         Number of intervals.
     columns : dict of str to Values
         FROM and TO, and then all other columns.
@@ -91,7 +91,7 @@ class Records(NamedTuple):
 
     hole: str
     id: str
-    count: int
+    rows: int
     columns: dict[str, Values]
     data: dict[str, str]
     group: str
@@ -214,6 +214,8 @@ def _intervals(workspace: Workspace, wanted: str | None) -> HoleColumns:
         raise TableError(message)
     ((label, (element, name)),) = found.items()
     records = list(_holes_of(workspace, element).records(name))
+    needed = 16.0 * sum(one.rows * (1 + len(one.columns)) for one in records)
+    memory.require(needed, f"{workspace.file}:{label}, with its intervals,", TableError)
     columns = _joined(records)
     file = f"{workspace.file}:{label}"
     return HoleColumns(
@@ -232,7 +234,7 @@ def _selects(wanted: str, element: Element, table: str) -> bool:
 
 def _joined(records: Sequence[Records]) -> dict[str, Values]:
     """Return the intervals of all holes under each other; a hole may lack a column."""
-    counts = [one.count for one in records]
+    counts = [one.rows for one in records]
     names = np.repeat(np.array([one.hole for one in records], object), counts)
     found: dict[str, Values] = {HOLE: names}
     for column in dict.fromkeys(name for one in records for name in one.columns):
@@ -421,7 +423,7 @@ class _Concatenated:
 def attribute_texts(workspace: Workspace, both: Any) -> list[str]:
     """Return the attributes of holes, data and tables: a text of JSON for each entity."""
     name = "Attributes Jsons" if "Attributes Jsons" in both else "Attributes"
-    rows = texts(workspace, workspace.dataset(both, name)).tolist()
+    rows: list[str] = texts(workspace, workspace.dataset(both, name)).tolist()
     size = sum(map(len, rows))
     memory.require_json(size, f"{workspace.file}: its attributes", TableError)
     if name == "Attributes Jsons":
@@ -585,9 +587,9 @@ class IntervalTable:
             kind = put_type(base, name, values)
             first = 0
             for one in self.records:
-                part = values.values[first : first + one.count]
+                part = values.values[first : first + one.rows]
                 put_data(base, member(base["Objects"], one.id), name, kind, part)
-                first += one.count
+                first += one.rows
 
 
 class _File:
@@ -627,7 +629,7 @@ class _Adding:
     ) -> None:
         """Split intervals, if `rows` are given, and add the columns."""
         records = self._table.records
-        counts = np.array([one.count for one in records], np.intp)
+        counts = np.array([one.rows for one in records], np.intp)
         starts = np.concatenate([[0], np.cumsum(counts)])
         whole = np.arange(starts[-1]) if rows is None else rows
         # The rows of the output of each hole follow each other, as those of the table do.
