@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from geodomain import memory
 from geodomain.compute.data import Floats
-from geodomain.errors import GeodomainError, MeshError, TableError, counted, warn
+from geodomain.errors import GeodomainError, MeshError, TableError, counted, log
 from geodomain.files.streams import Target, require_seekable
 from geodomain.files.unchanged import Digest
 from geodomain.formats.block_file import (
@@ -71,6 +71,7 @@ _WORDS = {
     "Grid2D": "grid",
     CONCATENATED: "group of drillholes",
 }
+_SEVERAL = {"group of drillholes": "groups of drillholes"}
 # Marks of missing values; "Unknown" is the text of the code 0 of referenced data.
 _NO_FLOAT = (1.17549434e-38, 1.17549436e-38)  # around 1.175494351e-38, in 32 or 64 bits
 _MISSING = 1.17549435e-38  # as geoh5py has it, whose readers of 64 bits find no other
@@ -78,7 +79,6 @@ _NO_INTEGER = -2147483648
 UNKNOWN = "Unknown"
 _STEP = 1 << 24  # bytes
 _ROWS = 1 << 16  # texts at a time
-_DEPTH = 100  # of groups within groups
 
 
 # --- A workspace: its objects, with their names, groups and ids.
@@ -222,11 +222,12 @@ class Workspace:
         found: dict[str, tuple[str, ...]] = {}
         holes: list[Element] = []
         waiting: list[tuple[str, Any, tuple[str, ...]]] = []
+        seen: set[str] = set()  # a damaged tree may lead to a group again and again
         if "Root" in self.base:
             root = self.base["Root"]
             waiting.append((text_of(root.attrs.get("ID", "")), root, ()))
         while waiting:
-            key, group, names = waiting.pop()
+            key, group, names = waiting.pop(0)
             objects = [one for one, _ in self.children(group.get("Objects", ()))]
             found |= dict.fromkeys(objects, names)
             at_root = not names
@@ -235,9 +236,9 @@ class Workspace:
             if kind == CONCATENATED or any(self._kinds.get(one) == "Drillhole" for one in objects):
                 holes.append(Element(name, names[:-1], key.lower(), kind))
             for inner, one in self.children(group.get("Groups", ())):
-                if len(names) == _DEPTH:
-                    self.refuse("its groups contain each other")
-                waiting.append((inner, one, (*names, text_of(one.attrs.get("Name", "")))))
+                if inner not in seen:
+                    seen.add(inner)
+                    waiting.append((inner, one, (*names, text_of(one.attrs.get("Name", "")))))
         return found, tuple(holes)
 
     def kind_of(self, key: str) -> str:
@@ -281,8 +282,9 @@ class Workspace:
             return next(iter(found.values()))
         if found:
             called = "" if wanted is None else f" called {wanted!r}"
+            several = _SEVERAL.get(what, f"{what}s")
             message = (
-                f"{self.file} holds {len(found)} {what}s{called}: choose one of "
+                f"{self.file} holds {len(found)} {several}{called}: choose one of "
                 f"{listed(list(found))}, as {self.file}:NAME"
             )
         elif wanted is None or not known:
@@ -305,7 +307,8 @@ class Workspace:
         found = group.get(name)
         if not isinstance(found, h5py.Dataset) or found.ndim != 1 + (name == "Cells"):
             self.refuse(f"{text_of(group.attrs.get('Name', ''))!r} has no array {name!r}")
-        if found.external or found.is_virtual:
+        other = h5py.h5o.get_info(found.id).fileno != h5py.h5o.get_info(self.base.id).fileno
+        if other or found.external or found.is_virtual:
             self.refuse(f"the array {name!r} is in another file")
         return found
 
@@ -487,10 +490,7 @@ def read(path: Path, name: str | None) -> Iterator[NamedFaces] | Faces:
             return iter([(grids[0], _named(workspace, grids[0]))])
         found = [(label, _surface(workspace, one)) for label, one in known.items()]
     if grids:
-        warn(
-            f"{path.name} also holds {counted(len(grids), 'grid')}, {listed(grids, 4)}, which "
-            f"{'is' if len(grids) == 1 else 'are'} read only as {path.name}:NAME"
-        )
+        log("%s also holds %s, which are read only by name", path.name, listed(grids, 4))
     return iter(found)
 
 

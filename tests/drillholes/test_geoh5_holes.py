@@ -243,6 +243,12 @@ def test_groups_and_tables_are_named(tmp_path):
         rows(f"{path}:log")
     with pytest.raises(TableError, match="no group of drillholes 'Hole'"):
         rows(f"{path}:Hole", "collar")
+    with Maker(tmp_path / "c.geoh5") as made:
+        for name in ("North", "South"):
+            made.holes(name, HOLES, tables())
+    with pytest.raises(TableError, match="2 groups of drillholes: choose one of 'North' and"):
+        rows(tmp_path / "c.geoh5", "collar")
+    assert rows(f"{tmp_path / 'c.geoh5'}:South/assay")["BHID"][0] == "A 1"
     with Maker(tmp_path / "b.geoh5") as made:
         made.surface("Ore", ORE["ORE é"])
     with pytest.raises(TableError, match="has no drillholes: it holds 'Surface'"):

@@ -91,7 +91,6 @@ def project(path: Path, rotation: float = 0.0) -> Path:
 # --- Wireframes.
 
 
-@pytest.mark.filterwarnings("ignore:.*also holds 1 grid")
 def test_surfaces_have_names_paths_and_ids(tmp_path):
     path = project(tmp_path / "a.geoh5")
     found = read_meshes(path)
@@ -176,10 +175,11 @@ def test_grids_that_are_no_surface_are_refused(tmp_path):
         read_mesh(tmp_path / "a.geoh5")
 
 
-def test_grids_besides_surfaces_are_read_by_their_names_only(tmp_path):
+def test_grids_besides_surfaces_are_read_by_their_names_only(tmp_path, caplog):
     path = project(tmp_path / "a.geoh5")
-    with pytest.warns(geodomain.GeodomainWarning, match="also holds 1 grid, 'DEM', which is read"):
+    with caplog.at_level("INFO", "geodomain"):
         assert len(read_meshes(path)) == 3
+    assert "a.geoh5 also holds 'DEM', which are read only by name" in caplog.text
 
 
 # --- Block models.
@@ -502,6 +502,36 @@ def test_links_and_arrays_in_other_files_are_refused(tmp_path):
     changed(path, lambda _, objects: put(objects["Blocks"], "U cell delimiters", outside))
     with pytest.raises(TableError, match="is in another file"):
         inspect_file(f"{path}:Blocks")
+
+
+def test_an_array_behind_a_link_to_another_file_is_refused(tmp_path):
+    project(tmp_path / "other.geoh5")
+    path = project(tmp_path / "a.geoh5")
+
+    def change(_, objects) -> None:
+        waste = objects["Waste"]
+        del waste["Vertices"]
+        key = waste.name.rpartition("/")[2]
+        place = f"/GEOSCIENCE/Objects/{key}/Vertices"
+        waste["Vertices"] = h5py.ExternalLink("other.geoh5", place)
+
+    changed(path, change)
+    with pytest.raises(MeshError, match="is in another file"):
+        read_mesh(f"{path}:Waste")
+
+
+def test_groups_that_contain_each_other_are_walked_once(tmp_path):
+    path = project(tmp_path / "a.geoh5")
+
+    def change(base, _) -> None:
+        groups = [one for one in base["Groups"].values() if one.attrs["Name"] != "Workspace"]
+        for one in groups:
+            for other in groups:
+                one["Groups"].pop(other.attrs["ID"], None)
+                one["Groups"][other.attrs["ID"]] = other
+
+    changed(path, change)
+    assert inspect_file(f"{path}:Blocks").rows == 24
 
 
 def test_other_hdf5_files_are_refused(tmp_path):

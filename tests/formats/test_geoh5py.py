@@ -97,7 +97,6 @@ def test_labels_are_those_of_csv_and_omf(path, told, tmp_path, model):
     assert [row[0] for row in labels["names"]] == [0, 1, 2, 3]
 
 
-@pytest.mark.filterwarnings("ignore:.*also holds 1 grid")
 def test_surfaces_and_grids(path, told):
     for name, one in (("OUTER", named(told, "OUTER")), ("DEM", named(told, "DEM"))):
         mesh = read_mesh(f"{path}:{name}")
