@@ -24,7 +24,7 @@ from geodomain import memory
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.formats.block_file import Values, said
-from geodomain.formats.geoh5 import (
+from geodomain.formats.geoh5_workspace import (
     CONCATENATED,
     MODELS,
     SINGLE,
@@ -147,8 +147,7 @@ def holds_intervals(path: str) -> bool:
     """Return whether a path leads to intervals of holes, and not to a block model."""
     place, wanted = split_name(path)
     with opened(place, TableError) as workspace, refusing(place.name, TableError):
-        models = workspace.labels(MODELS)
-        if models and (wanted is None or any(one.is_called(wanted) for one in models.values())):
+        if workspace.labels(MODELS) if wanted is None else workspace.names(wanted, MODELS):
             return False
         return any(
             wanted is None or _selects(wanted, element, name)

@@ -182,6 +182,22 @@ def test_grids_besides_surfaces_are_read_by_their_names_only(tmp_path, caplog):
     assert "a.geoh5 also holds 'DEM', which are read only by name" in caplog.text
 
 
+def test_objects_of_different_kinds_may_have_one_name(tmp_path):
+    path = tmp_path / "a.geoh5"
+    with Maker(path) as made:
+        made.surface("Pit", box((0, 0, 0), (1, 2, 3)))
+        made.data(made.grid("Pit", (2, 2), (1.0, 1.0)), "elevation", np.arange(4.0))
+        made.blocks("Pit", EDGES)
+        made.blocks("Model", EDGES)
+    assert read_mesh(f"{path}:Pit").is_closed
+    assert len(read_mesh(f"{path}:Pit/elevation").vertices) == 4
+    assert inspect_file(f"{path}:Pit").rows == 24
+    for name, count in (("Pit", None), ("Model", 24)):
+        done = CliRunner().invoke(main, ["convert", f"{path}:{name}", f"{tmp_path / name}.omf"])
+        assert done.exit_code == 0, done.output
+        assert ("24 blocks" in done.output) == (count is not None)
+
+
 # --- Block models.
 
 

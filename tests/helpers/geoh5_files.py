@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from late import h5py
 
-from geodomain.formats.geoh5 import KINDS
+from geodomain.formats.geoh5_workspace import KINDS
 
 TYPES = {name: key for key, name in KINDS.items()}
 CONTAINER = "61fbb4e8-a480-11e3-8d5a-2776bdf4f982"
