@@ -26,6 +26,7 @@ _COMMANDS = {
     "distance": ("wireframes", "Add the distance from wireframes to a block model."),
     "subblock": ("models", "Split blocks at wireframes, and label the sub-blocks."),
     "merge": ("models", "Join sub-blocks into fewer blocks."),
+    "shell": ("models", "Make wireframes of the labelled blocks of a model."),
     "stats": ("statistics", "Compute statistics of grades by domain."),
     "validate": ("statistics", "Compare grades of blocks with those of samples."),
     "tonnes": ("labelling", "Add up volume, tonnes and grade of a labelled block model."),

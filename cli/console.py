@@ -94,7 +94,7 @@ def keywords() -> dict[str, str]:
         *("classes", "scale", "paper", "prepared_by", "unit"),
         *("scheduler", "density", "density_unit", "proportion", "between", "chart"),
         "classification",
-        *("resolution", "extensive", "parent", "scheme", "minimum"),
+        *("resolution", "extensive", "parent", "scheme", "minimum", "only", "smooth"),
     )
     named = {
         entry.name: f"--{entry.metadata['option']}"

@@ -206,7 +206,8 @@ def flag(**arguments: Any) -> None:
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
     Parquet; the output is then Parquet too. It may also be a sheet of Excel (FILE.xlsx:SHEET); the
-    output is then .xlsx or text. Without --collar, each row needs the coordinates of the middle of
+    output is then .xlsx or text. Of a geoh5 workspace, it is FILE.geoh5:GROUP/TABLE; the output is
+    then a copy of the workspace. Without --collar, each row needs the coordinates of the middle of
     the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns samples from a
     local grid into world coordinates. Rows without coordinates are counted, and get the label of
     --unassigned.

@@ -507,8 +507,9 @@ def label(**arguments: Any) -> None:
     help domains'.
 
     BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
-    GSLIB, or OMF (FILE:NAME selects one of several models). The output has the same format: a text
-    table keeps every byte and gains one column. A GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
+    GSLIB, OMF or geoh5 (FILE:NAME selects one of several models). The output has the same format: a
+    text table keeps every byte and gains one column. A GOCAD Voxet becomes .csv, .parquet, .vtu,
+    .omf or .geoh5.
     The summary goes to stderr. BLOCKS may also be a sheet of Excel, FILE.xlsx:SHEET. If BLOCKS
     is a sheet or text, OUT may be .xlsx or text.
 

@@ -1,4 +1,4 @@
-"""The commands `model`, `inspect`, `compare`, `subblock` and `merge`, for block models."""
+"""The commands `model`, `inspect`, `compare`, `subblock`, `merge` and `shell`, for block models."""
 
 from __future__ import annotations
 
@@ -429,3 +429,74 @@ def merge(as_json: bool, quiet: bool, **arguments: Any) -> None:
         print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:
         print_text(summary, err=True)
+
+
+# --- The command `geodomain shell`: wireframes of labelled blocks.
+
+_SHELL_EXAMPLE = """\b
+Example:
+  geodomain shell labelled.csv --only ORE -o ore.dxf
+"""
+
+
+@click.command(epilog=_SHELL_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("model", metavar="LABELLED")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="LABEL",
+    help="Make a wireframe of the blocks with this label; may be repeated. Blocks with other "
+    "labels are outside.",
+)
+@click.option(
+    "--all", "every", is_flag=True, help="Make a wireframe for each label, named by the label."
+)
+@options.output_option(
+    "OUT",
+    "File to write: .dxf, .ts, .omf or .dtm (with .str); for one label also .msh, .ply, .obj, "
+    ".off, .vtp or .stl.",
+    required=True,
+)
+@options.column_option("Label column.", default="domain", show_default=True)
+@click.option(
+    "--smooth",
+    type=click.Choice(["none", "surfacenets"]),
+    default="none",
+    show_default=True,
+    help="surfacenets: smooth the wireframes by VTK's SurfaceNets; the model must be regular.",
+)
+@options.overwrite_option
+@options.table_options
+@options.box_options
+@options.report_options
+def shell(
+    model: str, only: tuple[str, ...], every: bool, as_json: bool, quiet: bool, **given: Any
+) -> None:
+    """Make closed wireframes of the blocks of LABELLED: the boundary of the blocks of each label.
+
+    LABELLED is any block model that `geodomain label` reads, with a column of labels. Blocks may
+    have different sizes, and may be rotated. Where two labels meet, both wireframes have the same
+    triangles. Without --smooth, the wireframes label the blocks of the model exactly as they are
+    labelled. With --smooth, the summary states how many blocks would change their label, and how
+    the volume of each label changes. The summary goes to stderr.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
+    """
+    from geodomain.blocks.shell import shell as outline
+
+    options.require_table(given)
+    _refuse(
+        {
+            "give either --only LABEL or --all": bool(only) == every,
+            "-o - is no file: wireframes are written to a file, such as ore.dxf": (
+                given["output"] == "-"
+            ),
+        }
+    )
+    console = Console(quiet)
+    with console.listening():
+        found = outline(model, only=[*only] or None, progress=console.on_terminal, **given)
+    if as_json:
+        print_json(found.as_dict())
+    elif not quiet:
+        print_text(found, err=True)

@@ -142,13 +142,13 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     """Write the wireframes or blocks of IN in the format of OUT's extension.
 
     IN is any file of wireframes, or FILE:NAME for one of its solids. OUT ends in .dxf, .dtm (with
-    .str), .msh, .ts, .omf, .ply, .obj, .off, .vtp or .stl. Vertices keep all their digits, except
-    in .stl. Names of solids are kept if OUT can hold names (.dxf, .ts, .omf).
+    .str), .msh, .ts, .omf, .geoh5, .ply, .obj, .off, .vtp or .stl. Vertices keep all their digits,
+    except in .stl. Names of solids are kept if OUT can hold names (.dxf, .ts, .omf, .geoh5).
 
-    A block model (text, Excel, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv,
-    .xlsx, .parquet, .vtu, .vti (blocks of one size that fill a lattice) or .omf. If IN and OUT are
-    both .omf and IN has wireframes and block models, only the wireframes are converted. To convert
-    one of its block models, give IN:NAME.
+    A block model (text, Excel, Parquet, VTK, OMF, geoh5, Datamine, GSLIB, GOCAD Voxet) goes to
+    .csv, .xlsx, .parquet, .vtu, .vti (blocks of one size that fill a lattice), .omf or .geoh5. If
+    OUT is .omf or .geoh5 and IN has wireframes and block models, only the wireframes are converted.
+    To convert one of its block models, give IN:NAME.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """

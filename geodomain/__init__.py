@@ -31,6 +31,7 @@ _NAMES = {
     "blocks.merging": "merge_file",
     "blocks.new_model": "NewModel model_file",
     "blocks.settings": "MergeSummary SubblockSummary",
+    "blocks.shell": "Shells shell",
     "blocks.splitting": "subblock_file",
     "compute.device_arrays": "DeviceArray pinned_empty",
     "compute.inventory": "use_devices",

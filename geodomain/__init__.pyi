@@ -7,6 +7,8 @@ from geodomain.blocks.new_model import NewModel as NewModel
 from geodomain.blocks.new_model import model_file as model_file
 from geodomain.blocks.settings import MergeSummary as MergeSummary
 from geodomain.blocks.settings import SubblockSummary as SubblockSummary
+from geodomain.blocks.shell import Shells as Shells
+from geodomain.blocks.shell import shell as shell
 from geodomain.blocks.splitting import subblock_file as subblock_file
 from geodomain.compute.device_arrays import DeviceArray as DeviceArray
 from geodomain.compute.device_arrays import pinned_empty as pinned_empty

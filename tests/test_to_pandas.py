@@ -151,6 +151,13 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         lambda folder: geodomain.model_file("made.csv", fit=[cube()], size=2),
         ["axis text", "count int64", "size float64", "low float64", "high float64"],
     ),
+    "Shells": (
+        lambda folder: geodomain.shell("model.csv", column="rock"),
+        [
+            *("name text", "blocks int64", "volume float64", "triangles int64"),
+            *("wireframe_volume float64", "lost int64", "gained int64"),
+        ],
+    ),
     "Statistics": (
         lambda folder: geodomain.stats(
             "model.csv", "AU", column="rock", cap=1, decluster=10, missing=None

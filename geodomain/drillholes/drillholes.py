@@ -60,11 +60,11 @@ class Drillholes:
     ----------
     collar : path, or pandas or polars DataFrame, or pyarrow.Table
         One hole per row: its id, the coordinates of its collar, and optionally its depth, azimuth
-        and dip. A path may be a text table (.csv, ...), Parquet or Datamine (.dm), or
-        ``FILE:SHEET`` of an Excel workbook.
+        and dip. A path may be a text table (.csv, ...), Parquet or Datamine (.dm), ``FILE:SHEET``
+        of an Excel workbook, or ``FILE:GROUP`` of a geoh5 workspace.
     survey : path or table, optional
         One station per row: hole, depth, azimuth and dip. Without a survey, the azimuth and dip of
-        the collar table are used.
+        the collar table are used, or the surveys of the group of a geoh5 workspace.
     intervals : path or table, or a list of them, optional
         Samples or logs: hole, FROM and TO. If the collar table has no depth for a hole, the hole
         ends at its largest TO.

@@ -45,6 +45,7 @@ from geodomain.drillholes.tables import (
 from geodomain.errors import TableError, collect_warnings, counted, in_lines
 from geodomain.files.outputs import refuse_inputs
 from geodomain.formats.blocks import open_table, require_same_kind
+from geodomain.formats.geoh5_holes import IntervalTable
 from geodomain.formats.parquet_table import ParquetTable
 from geodomain.inputs import PathGiven
 from geodomain.labelling.evaluate import explain_apart, rest_labels, solids_apart, with_labels
@@ -265,10 +266,12 @@ class SampleFile(Protocol):
 def sample_file(table: HoleTable) -> SampleFile:
     """Return the sample file from which a table was read.
 
-    Raise TableError if the file is neither text nor Parquet.
+    Raise TableError if the file is neither text nor Parquet nor a geoh5 workspace.
     """
     if table.rows is not None:
         return TextSamples(table.rows)
+    if table.workspace is not None:
+        return WorkspaceSamples(table.workspace)
     if table.parquet is None:
         message = (
             f"{table.name} is neither text nor Parquet, and the output must have the format of "
@@ -335,10 +338,8 @@ class TextSamples:
 
 
 @dataclass(frozen=True)
-class ParquetSamples:
-    """Samples in a Parquet file."""
-
-    file: ParquetTable
+class _StoredNumbers:
+    """Samples whose FROM and TO are stored as numbers, not as text."""
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
         """Return FROM and TO as decimals; only the rows in `several` are set.
@@ -351,6 +352,13 @@ class ParquetSamples:
             values[several] = [Decimal(repr(depth)) for depth in depths[several].tolist()]
             decimals.append(values)
         return decimals
+
+
+@dataclass(frozen=True)
+class ParquetSamples(_StoredNumbers):
+    """Samples in a Parquet file."""
+
+    file: ParquetTable
 
     def written(
         self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
@@ -368,6 +376,32 @@ class ParquetSamples:
             [(label, flagged.codes.astype(np.int32))],
             middles if coordinates else {},
         )
+
+
+@dataclass(frozen=True)
+class WorkspaceSamples(_StoredNumbers):
+    """Samples in a geoh5 workspace."""
+
+    table: IntervalTable
+
+    def written(
+        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+    ) -> memoryview:
+        """Return a copy of the workspace with more data on its holes; all else is kept."""
+        cuts = found.cuts
+        depths: dict[str, Mapping[int, float]] = {}
+        if cuts is not None:
+            for role, pieces in (("from", cuts.begins), ("to", cuts.ends)):
+                name = rows.table.names[rows.table.roles[role]]
+                depths[name] = {piece: float(depth) for piece, depth in pieces.items()}
+        columns: list[tuple[NewColumn, NDArray[np.generic]]] = [
+            (label, found.codes.astype(np.int32))
+        ]
+        if coordinates:
+            for axis, name in enumerate(AXES):
+                measured = NewColumn(name, (), numeric=True, measured=True)
+                columns.append((measured, found.middles[:, axis]))
+        return self.table.written(None if cuts is None else cuts.rows, depths, columns)
 
 
 def _spelled(values: Floats, mark: str) -> tuple[str, ...]:

@@ -240,6 +240,7 @@ def make_holes(
         If a table cannot be read, or no hole can be used.
     """
     tables: dict[str, HoleTable] = {"collar": read_table(collar, "collar", reading)}
+    survey = tables["collar"].survey if survey is None else survey
     if survey is not None:
         tables["survey"] = read_table(survey, "survey", reading)
     for number, each in enumerate(intervals):
@@ -334,7 +335,7 @@ def _survey_rows(
     depths, azimuths, dips = (survey.numbers(role) for role in ("at", "azimuth", "dip"))
     if check_exchanged(azimuths, dips):
         _refuse_exchanged(survey, dips)
-    sign = sign_of_down(dips, wanted, codes)
+    sign = sign_of_down(dips, survey.down if wanted == "auto" else wanted, codes)
     at_top = np.zeros(len(collars.names), np.bool_)
     stations = SurveyRows(holes, depths, azimuths, sign * dips, np.arange(len(holes)))
     at_top[holes[(holes >= 0) & (depths == 0) & stations.complete]] = True
@@ -346,6 +347,8 @@ def _survey_rows(
         np.concatenate([own * collars.dips[rows], stations.dips]),
         np.concatenate([np.full(len(rows), -1), stations.places]),
     )
+    if wanted == "auto" and survey.down != "auto":
+        return joined, sign, f"as the format of {survey.name} has them", findings
     return joined, sign, _reason(survey.name, dips, wanted), findings
 
 

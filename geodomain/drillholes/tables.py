@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.drillholes.settings import HoleKeywords, HoleSettings
+from geodomain.drillholes.settings import DipDown, HoleKeywords, HoleSettings
 from geodomain.errors import TableError, counted
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_source
@@ -23,8 +23,10 @@ from geodomain.formats.blocks import file_of, require_table_name
 from geodomain.formats.datamine import is_table
 from geodomain.formats.datamine import read_table as read_columns
 from geodomain.formats.excel import Sheet, read_laid_out
+from geodomain.formats.geoh5_holes import IntervalTable
+from geodomain.formats.geoh5_holes import read_columns as read_holes
 from geodomain.formats.parquet_table import ParquetTable, read_parquet
-from geodomain.formats.registry import is_workbook, other_formats_named
+from geodomain.formats.registry import is_workbook, is_workspace, other_formats_named
 from geodomain.inputs import PathGiven
 from geodomain.settings import among, read_keywords
 from geodomain.tables.conditions import Column
@@ -436,6 +438,12 @@ class HoleTable:
         The rows of a text file.
     parquet : ParquetTable or None
         The content of a Parquet file.
+    workspace : IntervalTable or None
+        The intervals of a geoh5 workspace.
+    down : {"auto", "positive", "negative"}
+        Sign of dips that point down, if the format states it.
+    survey : str or None
+        Path of the survey that the format stores with these collars.
     """
 
     name: str
@@ -448,6 +456,9 @@ class HoleTable:
     _column: Callable[[int], Column]
     _cells: Callable[[int, NDArray[np.intp]], list[str]]
     parquet: ParquetTable | None = None
+    workspace: IntervalTable | None = None
+    down: DipDown = "auto"
+    survey: str | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -502,8 +513,9 @@ def read_table(
     source : path, pandas or polars DataFrame, pyarrow.Table, or HoleTable
         A path with the extension .parquet or .pq is read as Parquet. A Datamine .dm file is
         recognised by its content. A sheet of an Excel workbook is ``FILE:SHEET``, or FILE if only
-        one sheet has cells. Any other file is read as text; "-" is stdin. A `HoleTable` is returned
-        unchanged.
+        one sheet has cells. In a geoh5 workspace, ``FILE:GROUP`` is a group of holes, and
+        ``FILE:GROUP/TABLE`` one of its tables of intervals; names may be left out if there is only
+        one. Any other file is read as text; "-" is stdin. A `HoleTable` is returned unchanged.
     table : {"collar", "survey", "intervals"}
         Kind of table.
     reading : Reading
@@ -539,9 +551,25 @@ def _of_file(path: Path, table: Table, reading: Reading, also: Sequence[str] | N
         return replace(_of_frame(file.arrow, table, reading, file.name), parquet=file)
     if is_workbook(os.fspath(path)):
         return _of_sheet(os.fspath(path), table, reading, also)
+    if is_workspace(os.fspath(path)):
+        return _of_workspace(os.fspath(path), table, reading)
     if (frame := _datamine(path)) is not None:
         return _of_frame(frame, table, reading, path.name)
     return _of_text(os.fspath(path), table, reading, also)
+
+
+def _of_workspace(path: str, table: Table, reading: Reading) -> HoleTable:
+    """Read a table of a geoh5 workspace, in which dips that point down are negative."""
+    import pandas
+
+    found = read_holes(path, table)
+    made = _of_frame(pandas.DataFrame(found.columns), table, reading, found.name)
+    return replace(
+        made,
+        workspace=found.table,
+        down="negative",
+        survey=path if table == "collar" and found.has_stations else None,
+    )
 
 
 def _datamine(path: Path) -> pandas.DataFrame | None:

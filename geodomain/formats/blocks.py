@@ -388,8 +388,8 @@ def convert_blocks(
     r"""Convert a block model to the format named by the output's extension.
 
     All blocks are held in memory. A table that is written as a table keeps its columns. A table
-    that is made from another format gets columns x, y, z, dx, dy and dz. In .vti, .vtu and .omf the
-    blocks are boxes with the rotation of the model.
+    that is made from another format gets columns x, y, z, dx, dy and dz. In .vti, .vtu, .omf and
+    .geoh5 the blocks are boxes with the rotation of the model.
 
     Parameters
     ----------
@@ -399,7 +399,8 @@ def convert_blocks(
         A .csv, .xlsx or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A
         .vti file needs blocks of one size that fill a lattice. An .omf file (version 2) needs
         blocks that fit into cells of the largest block size, or that are the cells of a grid whose
-        spacing may vary along each axis.
+        spacing may vary along each axis. A .geoh5 file needs the cells of such a grid, rotated
+        about the vertical only.
     overwrite : bool
         Whether an existing output may be replaced.
     **table

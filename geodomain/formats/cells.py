@@ -167,8 +167,9 @@ class LatticeCells:
     origin, matrix : optional
         Conversion to world coordinates of a rotated lattice: the world position of (0, 0, 0), and
         the rotation matrix.
-    z_fastest : bool
-        Whether z varies fastest and x slowest in the file; otherwise x varies fastest.
+    order : str
+        The axes in the order in which cells follow each other in the file: the first varies
+        fastest. "xyz", "zyx" or any other order.
     lengths : tuple of (n,) float64, optional
         For each axis, the sizes of the cells, if known more exactly than as differences of `faces`.
     """
@@ -177,7 +178,7 @@ class LatticeCells:
     faces: tuple[Floats, Floats, Floats]
     origin: tuple[float, ...] | None = None
     matrix: NDArray[np.float64] | None = None
-    z_fastest: bool = False
+    order: str = "xyz"
     lengths: tuple[Floats, Floats, Floats] | None = None
 
     @property
@@ -221,7 +222,11 @@ class LatticeCells:
         x, y, z = self.centres
         lengths = self.sizes
         nz, ny, nx = self.shape
-        across, along, up = (ny * nz, nz, 1) if self.z_fastest else (1, nx, nx * ny)
+        counts, strides, stride = {"x": nx, "y": ny, "z": nz}, {}, 1
+        for axis in self.order:
+            strides[axis] = stride
+            stride *= counts[axis]
+        across, along, up = (strides[axis] for axis in "xyz")
         step = max(1, _CHUNK // max(1, len(x) * len(z)))
         # If a slab of one layer is too large, it is also cut across x.
         width = max(1, _CHUNK // max(1, len(z)))
@@ -248,7 +253,7 @@ def lattice(
     origin: Floats,
     axes: Floats,
     *,
-    z_fastest: bool = False,
+    order: str = "xyz",
 ) -> LatticeCells:
     """Return the cells of a lattice from its cell sizes along each axis, its origin and its axes.
 
@@ -259,9 +264,9 @@ def lattice(
     if (axes == np.eye(3)).all():
         x, y, z = origin
         faces = (x + u, y + v, z + w)
-        return LatticeCells(kind, faces, z_fastest=z_fastest, lengths=lengths)
+        return LatticeCells(kind, faces, order=order, lengths=lengths)
     place = (float(origin[0]), float(origin[1]), float(origin[2]))
-    return LatticeCells(f"{kind}, rotated,", (u, v, w), place, axes.T, z_fastest, lengths)
+    return LatticeCells(f"{kind}, rotated,", (u, v, w), place, axes.T, order, lengths)
 
 
 def product(x: Floats, y: Floats, z: Floats) -> Floats:

@@ -202,7 +202,7 @@ class Omf1Store:
         origin = self._project.origin(geometry)
         require_lattice(steps, origin, axes)
         require_room(steps, self.name)
-        return lattice("blocks", steps, origin, axes, z_fastest=True)
+        return lattice("blocks", steps, origin, axes, order="zyx")
 
     def close(self) -> None:
         """Close the file."""

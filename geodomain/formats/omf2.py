@@ -323,7 +323,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
         raise TableError(message)
     local = centroids @ axes.T
     division = _divided(local, sizes)
-    tensor = _tensor(local, sizes) if division is None else None
+    tensor = tensor_of(local, sizes) if division is None else None
     members: dict[str, bytes] = {}
 
     def put(arrays: dict[str, Any]) -> dict[str, Any]:
@@ -371,7 +371,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     yield _archive(members, {"name": stem, "elements": [element]})
 
 
-class _Tensor(NamedTuple):
+class Tensor(NamedTuple):
     """A tensor grid: origin, cell sizes along u, v and w, and the order of the blocks in it."""
 
     origin: Floats
@@ -379,7 +379,7 @@ class _Tensor(NamedTuple):
     order: NDArray[np.intp]
 
 
-def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
+def tensor_of(local: Floats, sizes: Floats) -> Tensor | None:
     """Return the tensor grid whose cells are exactly the blocks, or None if there is no such grid.
 
     In the order of the grid's cells, u varies fastest.
@@ -402,7 +402,7 @@ def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
         steps.append(step)
     if counts != len(local) or len(np.unique(place)) != counts:
         return None
-    return _Tensor((local - sizes / 2).min(axis=0), steps, np.argsort(place))
+    return Tensor((local - sizes / 2).min(axis=0), steps, np.argsort(place))
 
 
 def _divided(local: Floats, sizes: Floats) -> _Division | None:

@@ -104,6 +104,9 @@ class Format:
         merged; a single solid is used unchanged.
     read_file : str or callable
         Takes `(path, extension)`; replaces `read_meshes` if a library opens the file.
+    read_named : str or callable
+        Takes `(path, name)`; replaces `read_meshes` if a library opens the file, and can read one
+        solid alone. The name is that of FILE:NAME, or None for all solids.
     write_mesh : str or callable
         Takes `(mesh, file)`, and writes one solid.
     write_solids : str or callable
@@ -138,6 +141,7 @@ class Format:
     wireframe: bool = False
     read_meshes: str | Callable[[bytes, Path], Faces | Iterable[tuple[str, Faces]]] = ""
     read_file: str | Callable[[Path, str], Faces] = ""
+    read_named: str | Callable[[Path, str | None], Faces | Iterable[tuple[str, Faces]]] = ""
     write_mesh: str | Callable[[Mesh, BinaryIO], None] = ""
     write_solids: str | Callable[[dict[str, Mesh], BinaryIO], None] = ""
     write_pair: str | Callable[[dict[str, Mesh], str, BinaryIO, BinaryIO], None] = ""
@@ -160,7 +164,7 @@ class Format:
     @property
     def reads_meshes(self) -> bool:
         """Whether the format can be read as wireframes."""
-        return bool(self.read_meshes or self.read_file)
+        return bool(self.read_meshes or self.read_file or self.read_named)
 
     @property
     def writes_meshes(self) -> bool:
@@ -341,6 +345,10 @@ FORMATS = (
            read_meshes=".omf2:read", write_solids=".omf2:write",
            open_blocks=".omf2:open_model", holds_blocks=".omf2:holds_blocks",
            write_blocks=".omf2:encoded_blocks"),
+    Format("geoh5", (".geoh5",), begins(b"\x89HDF\r\n\x1a\n"),
+           last=lambda head: head.extension == ".geoh5", read_named=".geoh5:read",
+           write_solids=".geoh5:write", open_blocks=".geoh5:open_model", blocks_by="either",
+           holds_blocks=".geoh5:holds_blocks", write_blocks=".geoh5:encoded_blocks"),
     Format("3MF", (".3mf",), archives(b"3D/3dmodel.model"), wireframe=True,
            read_meshes=".threemf:read"),
     Format("DXF", (".dxf",), matches(_DXF), wireframe=True,
@@ -390,6 +398,7 @@ FORMATS = (
 )  # fmt: skip
 TEXT_TABLES = FORMATS[0]
 EXCEL = next(each for each in FORMATS if each.name == "Excel")
+GEOH5 = next(each for each in FORMATS if each.name == "geoh5")
 # Extensions of text tables; formats of other packages are not tried for these.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".gz", "")
 
@@ -496,11 +505,21 @@ def _head_of(place: Path, extension: str) -> Head:
 
 def is_workbook(path: str) -> bool:
     """Return whether a path, or FILE:SHEET, leads to an Excel workbook."""
+    return _leads_to(EXCEL, path)
+
+
+def is_workspace(path: str) -> bool:
+    """Return whether a path, or FILE:NAME, leads to a geoh5 workspace."""
+    return _leads_to(GEOH5, path)
+
+
+def _leads_to(form: Format, path: str) -> bool:
+    """Return whether a file has a format, by its extension or its content."""
     place = split_name(path)[0]
     extension = place.suffix.lower()
-    if extension in EXCEL.extensions:
+    if extension in form.extensions:
         return True
-    return place.is_file() and EXCEL.sign(_head_of(place, extension))
+    return place.is_file() and form.sign(_head_of(place, extension))
 
 
 def is_workbook_name(path: str | os.PathLike[str]) -> bool:

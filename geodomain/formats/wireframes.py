@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,6 +16,7 @@ from geodomain.files.outputs import refuse_inputs, refuse_to_replace, require_pl
 from geodomain.files.streams import read_whole, replaced
 from geodomain.files.unchanged import Unchanged
 from geodomain.formats.registry import (
+    HEAD,
     Format,
     Head,
     advice,
@@ -28,11 +29,12 @@ from geodomain.formats.registry import (
     writer_of_blocks,
     writer_of_meshes,
 )
-from geodomain.formats.solids import Solids, as_one, gather, pick, title
+from geodomain.formats.solids import NamedFaces, Solids, as_one, gather, pick, title
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
-_FileState = tuple[Path, int, int, int, int]
+# Path, device, inode, size and time of a file, and the solid that was read alone.
+_FileState = tuple[Path, int, int, int, int, str | None]
 _CACHE: ContextVar[dict[_FileState, Solids] | None] = ContextVar("cache", default=None)
 
 
@@ -75,7 +77,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     read_meshes : reads each solid of a file as a separate mesh.
     """
     place, wanted = split_name(path)
-    solids = _read_solids(place)
+    solids = _read_solids(place, wanted)
     if wanted is None:
         return Mesh.from_faces(as_one(solids), name=title(place.name, solids))
     return Mesh.from_faces(pick(solids, wanted, place.name), name=f"{place.name}:{wanted}")
@@ -113,7 +115,7 @@ def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
     [('ORE_HG', True), ('ORE_LG', True)]
     """
     place, wanted = split_name(path)
-    solids = _read_solids(place)
+    solids = _read_solids(place, wanted)
     if wanted is not None:
         solids = {wanted: pick(solids, wanted, place.name)}
     alone = len(solids) == 1 and wanted is None
@@ -142,8 +144,10 @@ def reading_once() -> Iterator[dict[_FileState, Solids]]:
         _CACHE.reset(token)
 
 
-def _read_solids(path: Path) -> Solids:
+def _read_solids(path: Path, wanted: str | None) -> Solids:
     """Return the polygons of each solid of a file, from the cache if possible.
+
+    If the format can read one solid alone, only the solid with the name `wanted` is returned.
 
     Raises
     ------
@@ -151,11 +155,16 @@ def _read_solids(path: Path) -> Solids:
         If the file changes while it is read.
     """
     cache = _CACHE.get()
-    state = _state(path) if cache is not None else None
+    own = _opened_by_library(path)
+    state = None if cache is None else _state(path, wanted if own else None)
     if cache is not None and state in cache:
         return cache[state]
     with Unchanged(path):
-        form, solids = _parsed(path)
+        if own is None:
+            form, solids = _parsed(path)
+        else:
+            form, solids = own, _gathered(loaded(own.read_named)(path, wanted), path)
+            _warn_of_extension(path.name, path.suffix.lower(), own)
     faces = sum(len(solid.sizes) for solid in solids.values())
     log(
         "read %s: %s, %s in %s",
@@ -166,12 +175,13 @@ def _read_solids(path: Path) -> Solids:
     return solids
 
 
-def _state(path: Path) -> _FileState | None:
+def _state(path: Path, wanted: str | None) -> _FileState | None:
     """Return a key that changes when the file changes; None for pipes and devices."""
     if not path.is_file():
         return None
     status = path.stat()
-    return path.resolve(), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    known = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return path.resolve(), *known, wanted
 
 
 def _parsed(path: Path) -> tuple[Format, Solids]:
@@ -188,8 +198,21 @@ def _parsed(path: Path) -> tuple[Format, Solids]:
     if form.read_file:
         del data, head  # a library opens the file itself
         return form, {path.stem: loaded(form.read_file)(path, form.extensions[0])}
-    parts = loaded(form.read_meshes)(data, path)
-    return form, {path.stem: parts} if isinstance(parts, Faces) else gather(parts, path.stem)
+    return form, _gathered(loaded(form.read_meshes)(data, path), path)
+
+
+def _opened_by_library(path: Path) -> Format | None:
+    """Return the format of a file that a library opens and reads in part; None for other files."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        head = Head(file.read(HEAD), path.suffix.lower(), os.fstat(file.fileno()).st_size)
+    form = format_of_meshes(head) if head.data else None
+    return form if form is not None and form.read_named else None
+
+
+def _gathered(parts: Faces | Iterable[NamedFaces], path: Path) -> Solids:
+    return {path.stem: parts} if isinstance(parts, Faces) else gather(parts, path.stem)
 
 
 def _unknown(path: Path, head: Head) -> MeshError:
@@ -224,7 +247,7 @@ def write_mesh(
     """Write a wireframe in the format of the extension; see `geodomain.write_mesh`."""
     path = Path(path)
     solids = {path.stem: mesh} if isinstance(mesh, Mesh) else dict(mesh)
-    form = _writer(path)
+    form = require_writer(path)
     if form.write_solids:
         solids = _named(solids, path, form)
     places = files_of(path)
@@ -239,7 +262,7 @@ def write_mesh(
             loaded(form.write_pair)(solids, path.stem, files[0], files[1])
 
 
-def _writer(path: Path, *, blocks: bool = False) -> Format:
+def require_writer(path: Path, *, blocks: bool = False) -> Format:
     """Return the format of an output, or raise MeshError with the possible extensions."""
     form = writer_of_meshes(path.suffix.lower())
     if form is None:
@@ -348,7 +371,7 @@ def convert_file(
     require_places(outputs, overwrite=overwrite)
     extension = place.suffix.lower()
     if writer_of_meshes(extension) is None and writer_of_blocks(extension) is None:
-        _writer(place, blocks=True)
+        require_writer(place, blocks=True)
     solids = read_meshes(source)
     write_mesh(solids, place, overwrite=overwrite)
     return solids

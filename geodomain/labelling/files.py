@@ -490,18 +490,18 @@ def label_file(
 
     The output has the model's format and one more column. In a text table all other bytes stay the
     same. The column is a cell array in a VTK data set, an attribute in an OMF file of the same
-    version, a field in a Datamine table, and a column of codes in GSLIB. A GOCAD Voxet is the
-    exception: its output has the format of the output's extension, which is .csv, .parquet, .vti,
-    .vtu or .omf. From text or a sheet of Excel, an output that ends in .xlsx is a workbook of one
-    sheet with the same cells; from a sheet, the output may also be text. The output is written
-    completely or not at all.
+    version, referenced data in a geoh5 workspace, a field in a Datamine table, and a column of
+    codes in GSLIB. A GOCAD Voxet is the exception: its output has the format of the output's
+    extension, which is .csv, .parquet, .vti, .vtu, .omf or .geoh5. From text or a sheet of Excel,
+    an output that ends in .xlsx is a workbook of one sheet with the same cells; from a sheet, the
+    output may also be text. The output is written completely or not at all.
 
     Parameters
     ----------
     model : path
-        Text (.csv, .csv.gz, ..), Parquet, VTK, OMF, Datamine, GSLIB or a GOCAD Voxet, recognised
-        by content; "-" is text on stdin. ``FILE:NAME`` selects one of several models, or a sheet
-        of an Excel workbook.
+        Text (.csv, .csv.gz, ..), Parquet, VTK, OMF, geoh5, Datamine, GSLIB or a GOCAD Voxet,
+        recognised by content; "-" is text on stdin. ``FILE:NAME`` selects one of several models, or
+        a sheet of an Excel workbook.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         Domains; the first domain that contains a block labels it. A mapping gives each name a mesh
         or the path of a mesh file, or several of these as a union: ``{"ORE": "ore.stl"}``. A path

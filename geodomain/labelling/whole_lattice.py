@@ -69,7 +69,12 @@ def label_whole(
         cells must be labelled one by one.
     """
     lattice, shells = even_lattice(cells), _shells(labeller)
-    if lattice is None or cells.z_fastest or shells is None or len(shells) + REST > _MOST_CODES:
+    if (
+        lattice is None
+        or cells.order != "xyz"
+        or shells is None
+        or len(shells) + REST > _MOST_CODES
+    ):
         return None
     parts = _parts(lattice, [shell for some in shells for shell in some], labeller.settings.threads)
     if parts is None:

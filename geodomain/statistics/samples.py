@@ -17,7 +17,9 @@ from geodomain.drillholes.tables import Reading, has_roles, read_table, usual_co
 from geodomain.errors import CentroidError, TableError
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import Rows, kind_of, open_model, read_columns
+from geodomain.formats.geoh5_holes import holds_intervals
 from geodomain.formats.parquet import open_samples
+from geodomain.formats.registry import is_workspace
 from geodomain.progress import Progress
 from geodomain.settings import among
 from geodomain.statistics.settings import StatsSettings, WeightSettings
@@ -278,6 +280,8 @@ def gather_samples(
     if not isinstance(what, str | os.PathLike):
         return _of_frame(what, settings, grades, options, placed=bool(purpose))
     path = os.fspath(what)
+    if is_workspace(path) and holds_intervals(path):
+        return _of_intervals(path, settings, grades, table, threads, progress, None, purpose)
     try:
         with open_model(path, options) as model:
             samples = Samples(
@@ -300,10 +304,13 @@ def _of_intervals(
     table: TableKeywords,
     threads: int | None,
     progress: Progress | None,
-    error: CentroidError,
+    error: CentroidError | None,
     purpose: str,
 ) -> Samples:
-    """Read a table of intervals (hole, from, to), which has no coordinates."""
+    """Read a table of intervals (hole, from, to), which has no coordinates.
+
+    `error` says what a file lacks that is no such table either; None if it is one.
+    """
     if purpose:
         message = (
             f"{Path(path).name} has no coordinates, which {purpose} needs: add those of the "
@@ -312,7 +319,7 @@ def _of_intervals(
         raise TableError(message)
     options = options_among(among(TextKeywords, table))
     neither = f"{error} Or give a table of samples with columns of hole, from and to."
-    if kind_of(path) == "parquet":
+    if error is not None and kind_of(path) == "parquet":
         with open_samples(path, options) as model:
             if not has_roles(model.columns, "intervals", {}):
                 raise TableError(neither)
@@ -325,6 +332,8 @@ def _of_intervals(
         reading = Reading(text=among(TextKeywords, table), threads=threads)
         found = read_table(path, "intervals", reading, also=None)
     except TableError:
+        if error is None:
+            raise
         raise TableError(neither) from None
     samples = Samples(settings, grades, found.names, options, found.name, sized=False, placed=False)
     samples.add(None, None, found.column, slice(None))
