@@ -43,12 +43,12 @@ def by_name(solids: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     """
     paths: dict[str, list[str]] = {}
     for name, path in solids:
-        for solid, place in [(name, path)] if name else _each(path):
+        for solid, place in [(name, path)] if name else _solids_in(path):
             paths.setdefault(solid, []).append(place)
     return paths
 
 
-def _each(path: str) -> list[tuple[str, str]]:
+def _solids_in(path: str) -> list[tuple[str, str]]:
     """Return the solids of a file as pairs: name, and path or FILE:NAME."""
     from geodomain.formats.wireframes import read_meshes
 

@@ -153,8 +153,8 @@ def setting(
     bare : str, optional
         The value of the option if it is given without a value on the command line.
     """
-    told = {"help": help, "note": note, "metavar": metavar, "option": option, "bare": bare}
-    return field(default=default, metadata=key(values, hashed=hashed, usual=usual) | told)
+    texts = {"help": help, "note": note, "metavar": metavar, "option": option, "bare": bare}
+    return field(default=default, metadata=key(values, hashed=hashed, usual=usual) | texts)
 
 
 def keys_of(kind: type) -> dict[str, Key]:

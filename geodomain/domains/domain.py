@@ -36,7 +36,7 @@ NAME = "one line of text, not empty, without blanks around it and without contro
 CODE = "a whole number of 32 bits"
 
 
-def hold(thing: Domain, arguments: Mapping[str, object]) -> None:
+def set_fields(thing: Domain, arguments: Mapping[str, object]) -> None:
     """Check the arguments of a constructor by the metadata of the fields, and set the fields."""
     for entry in fields(thing):
         value, values = arguments[entry.name], entry.metadata["values"]
@@ -192,7 +192,7 @@ class Domain:
         require_name(name)
         kind = kind or _usual_kind(within, beyond)
         arguments = locals()
-        hold(self, arguments | {"meshes": as_tiles(meshes, name)})
+        set_fields(self, arguments | {"meshes": as_tiles(meshes, name)})
         self._require_sense()
 
     def _require_sense(self) -> None:

@@ -128,7 +128,7 @@ class Drillholes:
     _settings: HoleSettings
     _reading: Reading
     _ground: Ground | None
-    _told: set[str]  # findings for which a warning was already given
+    _warned: set[str]  # findings for which a warning was already given
     _sources: tuple[TableLike, TableLike | None, list[TableLike]]  # the tables as given
 
     def __init__(
@@ -152,7 +152,7 @@ class Drillholes:
         object.__setattr__(self, "_settings", settings)
         object.__setattr__(self, "_reading", reading)
         object.__setattr__(self, "_ground", ground)
-        object.__setattr__(self, "_told", set())
+        object.__setattr__(self, "_warned", set())
         object.__setattr__(self, "_sources", (collar, survey, tables))
         settle(self, self.report.findings)
 
@@ -452,9 +452,9 @@ def settle(holes: Drillholes, findings: Iterable[Finding]) -> tuple[Finding, ...
     distinct = {str(each): each for each in accepted(findings, require_codes(settings.accept))}
     if settings.strict:
         refuse_bad(distinct.values(), "the tables of holes")
-    for sentence in sentences(each for text, each in distinct.items() if text not in holes._told):
+    for sentence in sentences(each for text, each in distinct.items() if text not in holes._warned):
         warn(sentence)
-    holes._told.update(distinct)
+    holes._warned.update(distinct)
     return tuple(distinct.values())
 
 

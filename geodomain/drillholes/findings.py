@@ -370,9 +370,9 @@ class Finding:
     @property
     def first(self) -> tuple[str, ...]:
         """The texts of the first five cases, without repetitions."""
-        return tuple(islice(dict.fromkeys(str(case) for case in self._some()), SHOWN))
+        return tuple(islice(dict.fromkeys(str(case) for case in self._first_cases()), SHOWN))
 
-    def _some(self) -> Iterator[Case]:
+    def _first_cases(self) -> Iterator[Case]:
         return islice(self.cases(), 1 << 12)
 
     def cases(self) -> Iterator[Case]:

@@ -48,7 +48,7 @@ from geodomain.formats.blocks import open_table, require_same_kind
 from geodomain.formats.geoh5_holes import IntervalTable
 from geodomain.formats.parquet_table import ParquetTable
 from geodomain.inputs import PathGiven
-from geodomain.labelling.evaluate import apart, explain_apart, rest_labels, with_labels
+from geodomain.labelling.evaluate import explain_apart, rest_labels, solids_apart, with_labels
 from geodomain.labelling.frames import LabelColumn, as_categorical, categories_of
 from geodomain.labelling.labeller import LOST, Labeller, new_columns
 from geodomain.labelling.settings import LabelSettings, PointKeywords, WriteKeywords
@@ -573,7 +573,7 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
         return
     box = np.array(holes.report.bounds)
     targets = labeller.targets
-    if len(apart(targets, box)) < max(len(targets), 1):
+    if len(solids_apart(targets, box)) < max(len(targets), 1):
         return
     reason = next(filter(None, (explain_apart(target.bounds, box) for target in targets)), "")
     message = (

@@ -658,7 +658,7 @@ def _differs(table: HoleTable, role: str, chosen: int, place: int) -> NDArray[np
 def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
     """Read a text file whole, and return it as a HoleTable."""
     with open_source(path) as source:
-        name, text = source.name, _whole(source.readinto)
+        name, text = source.name, _all_bytes(source.readinto)
     with other_formats_named(text, name):
         require_text(text, name)
         layout, roles = _layout(text, table, reading.columns, reading.options, name)
@@ -715,7 +715,7 @@ def _of_rows(
     return hole_table
 
 
-def _whole(readinto: Callable[[memoryview], int]) -> bytes:
+def _all_bytes(readinto: Callable[[memoryview], int]) -> bytes:
     """Return all bytes of a source."""
     parts, block = [], bytearray(_BLOCK)
     while count := readinto(memoryview(block)):

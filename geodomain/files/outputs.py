@@ -137,7 +137,7 @@ def _open_nameless(folder: Path) -> int:
         descriptor = os.open(folder, os.O_WRONLY | os.O_TMPFILE, 0o666)
     except OSError:  # the file system has no such files, or there is no such folder
         return -1
-    if not os.path.lexists(_own(descriptor)):
+    if not os.path.lexists(_path_of(descriptor)):
         os.close(descriptor)
         return -1
     return descriptor
@@ -150,7 +150,7 @@ def _name(descriptor: int, path: Path) -> None:
     """
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.link(_own(descriptor), path.name, dst_dir_fd=folder, follow_symlinks=True)
+        os.link(_path_of(descriptor), path.name, dst_dir_fd=folder, follow_symlinks=True)
     finally:
         os.close(folder)
 
@@ -177,7 +177,7 @@ def _put_new(part: Path, path: Path) -> None:
         part.replace(path)
 
 
-def _own(descriptor: int) -> str:
+def _path_of(descriptor: int) -> str:
     return f"/proc/self/fd/{descriptor}"
 
 

@@ -146,7 +146,7 @@ class NewArrays:
     ) -> None:
         self.columns, self.codes, self.at = columns, codes, at
 
-    def each(
+    def items(
         self, values: Callable[[int], Values]
     ) -> Iterator[tuple[NewColumn, NewCells, Values | None]]:
         """Yield a tuple for each new column: the column, its codes, and the old values or None.
@@ -225,7 +225,7 @@ class Relabelling(NamedTuple):
     before_commit: Callable[[], None] = lambda: None
     codes: Sequence[NewCells] | None = None
 
-    def told(self, done: int, total: int | None) -> None:
+    def report(self, done: int, total: int | None) -> None:
         """Report the amount done and the total to `progress`, if it is given."""
         if self.progress is not None:
             self.progress(done, total)

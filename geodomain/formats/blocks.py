@@ -125,10 +125,10 @@ def open_model(
         except NumberError as error:
             if path == STANDARD:
                 raise
-            raise _of_the_whole(error, path, options, form) from None
+            raise _counted_in_column(error, path, options, form) from None
 
 
-def _of_the_whole(
+def _counted_in_column(
     error: NumberError, path: str, options: TableOptions, form: Format
 ) -> NumberError:
     """Return the error with the number of invalid values in the whole column, not in one batch."""

@@ -135,7 +135,7 @@ class _CellRewriting:
         while begin < count:
             end = self._end(begin, count)
             made += [(begin, new) for new in self._task.rewrite(self._block_rows(begin, end))]
-            self._task.told(end, count)
+            self._task.report(end, count)
             begin = end
         row = _joined([begin + new.row for begin, new in made]).astype(np.int64)
         columns = {name: values[row] for name, values in self._blocks.columns.items()}

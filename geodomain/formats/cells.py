@@ -392,7 +392,7 @@ def label_cells(
         for out, each in zip(codes, labels, strict=True):
             out[where] = each
         done += len(centres)
-        task.told(done, cells.count)
+        task.report(done, cells.count)
     return codes
 
 

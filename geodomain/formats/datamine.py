@@ -92,7 +92,7 @@ class Definition:
         return max((entry.word for entry in self.entries), default=0)
 
     @property
-    def each(self) -> int:
+    def per_page(self) -> int:
         """Number of records per page."""
         return USED // self.length
 
@@ -100,7 +100,7 @@ class Definition:
     def count(self) -> int:
         """Total number of records."""
         pages = self.last_page - 1
-        return (pages - 1) * self.each + self.last_records if pages else 0
+        return (pages - 1) * self.per_page + self.last_records if pages else 0
 
     @property
     def number(self) -> np.dtype[np.floating]:
@@ -141,11 +141,11 @@ class Definition:
             yield "its records store none of its fields"
             return
         pages = self.last_page - 1
-        if self.last_records > self.each or pages < 0 or (pages == 0 and self.last_records):
+        if self.last_records > self.per_page or pages < 0 or (pages == 0 and self.last_records):
             yield (
                 f"it declares {counted(self.last_page, 'page')} and "
                 f"{counted(self.last_records, 'record')} on the last page, but a page holds "
-                f"{counted(self.each, 'record')}"
+                f"{counted(self.per_page, 'record')}"
             )
         if (1 + pages) * self.page > size:
             yield f"it declares {1 + pages:,} pages but has {size // self.page:,}"
@@ -265,8 +265,8 @@ def read_table(data: bytes, file: str, error: type[GeodomainError] = MeshError) 
     definition.require_whole(len(data), file, error)
     pages = definition.last_page - 1
     raw = np.frombuffer(data, dtype=np.uint8, count=pages * definition.page, offset=definition.page)
-    used = raw.reshape(pages, WORDS, definition.width)[:, : definition.each * definition.length]
-    words = used.reshape(pages * definition.each, definition.length, definition.width)
+    used = raw.reshape(pages, WORDS, definition.width)[:, : definition.per_page * definition.length]
+    words = used.reshape(pages * definition.per_page, definition.length, definition.width)
     words = words[: definition.count]
     columns = {
         name: (texts_of if definition.parts(name)[0].kind == "A" else numbers_of)(
@@ -290,10 +290,10 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     """
     table = read_table(data, path.name)
     if set(_CORNERS) <= table.columns.keys():
-        points = _beside(path, "tr", "pt")
+        points = _other_of_pair(path, "tr", "pt")
         return _pair(table, read_table(read_whole(points), points.name), path.name)
     if set(_POINT) <= table.columns.keys():
-        triangles = _beside(path, "pt", "tr")
+        triangles = _other_of_pair(path, "pt", "tr")
         return _pair(read_table(read_whole(triangles), triangles.name), table, triangles.name)
     what = "a block model" if "XC" in table.columns or "IJK" in table.columns else "a table"
     message = (
@@ -304,7 +304,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     raise MeshError(message)
 
 
-def _beside(path: Path, here: str, there: str) -> Path:
+def _other_of_pair(path: Path, here: str, there: str) -> Path:
     """Return the other file of a pair: NAMEtr.dm for NAMEpt.dm, or the reverse; case is ignored."""
     stem = path.stem
     at = stem.casefold().rfind(here)
@@ -448,7 +448,7 @@ class NewFields:
             raise TableError(message)
 
     @property
-    def each(self) -> int:
+    def per_page(self) -> int:
         """Number of records per page of the new table."""
         return USED // self.length
 
@@ -515,10 +515,12 @@ class NewFields:
                 words[at : at + ENTRY] = self._entry(name, text, word, part, column.default)
                 number += 1
         count = self._definition.count
-        pages = -(-count // self.each)
+        pages = -(-count // self.per_page)
         words[ENTRIES] = self._raw([float(number)])
         words[LAST_PAGE] = self._raw([float(1 + pages)])
-        words[LAST_RECORDS] = self._raw([float(count - (pages - 1) * self.each if pages else 0)])
+        words[LAST_RECORDS] = self._raw(
+            [float(count - (pages - 1) * self.per_page if pages else 0)]
+        )
         return words.tobytes()
 
     def _entry(self, name: str, text: bool, word: int, part: int, default: str) -> Words:
@@ -543,9 +545,9 @@ class NewFields:
         labels keeps its old value.
         """
         width, count = self._definition.width, len(records)
-        pages = -(-count // self.each)
+        pages = -(-count // self.per_page)
         out = np.zeros((pages, WORDS, width), np.uint8)
-        wide = np.zeros((pages * self.each, self.length, width), np.uint8)
+        wide = np.zeros((pages * self.per_page, self.length, width), np.uint8)
         wide[:count, : self._definition.length] = records
         for column, cells, words, coded, text in zip(
             self._columns, self._cells, self._words, codes, self._is_text, strict=True
@@ -561,7 +563,7 @@ class NewFields:
             for part, word in enumerate(words):
                 wide[:count, word - 1] = cells[np.minimum(each, len(cells) - 1), part]
                 wide[unchanged, word - 1] = self._unchanged(before, part, word, text)
-        out[:, : self.each * self.length] = wide.reshape(pages, -1, width)
+        out[:, : self.per_page * self.length] = wide.reshape(pages, -1, width)
         return out.tobytes()
 
     def _unchanged(self, before: Words, part: int, word: int, text: bool) -> Words | int:
@@ -645,7 +647,7 @@ class DatamineModel(TableModel[Words]):
     def rows(self, column: str) -> Iterator[Rows]:
         """Yield the blocks batch by batch: centroids, sizes, and the text of the given field."""
         number = self.columns.index(column)
-        for words in self._chunks(self._definition.each):
+        for words in self._chunks(self._definition.per_page):
             texts = self._texts(words, number)
             yield *self._measured(words), texts
 
@@ -662,12 +664,12 @@ class DatamineModel(TableModel[Words]):
             if target is not None:
                 target.write(memoryview(new.head(self._pages(0, 1))))
             done = 0
-            for words in self._chunks(new.each):
+            for words in self._chunks(new.per_page):
                 codes = self._label(words, task.label, done)
                 if target is not None:
                     target.write(memoryview(new.pages(words, codes)))
                 done += len(words)
-                task.told(done, self._definition.count)
+                task.report(done, self._definition.count)
             task.before_commit()
 
     def _pages(self, begin: int, end: int) -> bytes:
@@ -687,14 +689,16 @@ class DatamineModel(TableModel[Words]):
 
     def _records(self, begin: int, end: int) -> Words:
         definition = self._definition
-        first, last = begin // definition.each, -(-end // definition.each)
+        first, last = begin // definition.per_page, -(-end // definition.per_page)
         raw = np.frombuffer(self._pages(1 + first, 1 + last), np.uint8)
         if len(raw) < (last - first) * definition.page:
             message = f"{self.name} became shorter while it was read: try again"
             raise TableError(message)
-        used = raw.reshape(-1, WORDS, definition.width)[:, : definition.each * definition.length]
+        used = raw.reshape(-1, WORDS, definition.width)[
+            :, : definition.per_page * definition.length
+        ]
         records = used.reshape(-1, definition.length, definition.width)
-        return records[begin - first * definition.each : end - first * definition.each]
+        return records[begin - first * definition.per_page : end - first * definition.per_page]
 
     def _doubles(self, chunk: Words, column: int) -> Floats:
         """Return a numeric field of a batch, or a coordinate computed from the cell index IJK."""

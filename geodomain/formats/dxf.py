@@ -357,7 +357,7 @@ class _Model:
                 "name: export the drawing again"
             )
             raise MeshError(message)
-        return self._held(starts[0])
+        return self._rows_of_block(starts[0])
 
     def _read(self, rows: Ints) -> _Block:
         drawing, file = self.drawing, self.file
@@ -502,7 +502,7 @@ class _Model:
         rows = np.concatenate(
             [
                 np.flatnonzero(drawing.paper & ~drawing.in_block),
-                *(self._held(start) for name in sheets for start in self._spans[name]),
+                *(self._rows_of_block(start) for name in sheets for start in self._spans[name]),
             ]
         )
         faces = int(drawing.has_faces[rows].sum())
@@ -514,7 +514,7 @@ class _Model:
                 count[f"INSERT of the block {drawing.names[drawing.name[row]]!r}"] += 1
         return count
 
-    def _held(self, start: int) -> Ints:
+    def _rows_of_block(self, start: int) -> Ints:
         """Return the rows of the entities after the BLOCK at row `start`, up to the block's end."""
         ends = self.drawing.block_ends
         at = int(np.searchsorted(ends, start))
@@ -529,7 +529,7 @@ class _Model:
         while waiting and not shows.get(block):
             name = waiting.pop()
             for start in self._spans.get(name, ()):
-                rows = self._held(start)
+                rows = self._rows_of_block(start)
                 reference = bool(self.drawing.integers[start, 0] & _REFERENCE)
                 if reference or self.drawing.has_faces[rows].any() or self._bodies(rows):
                     shows[block] = True

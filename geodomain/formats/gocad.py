@@ -470,7 +470,7 @@ class VoxetStore:
                 f"{self.columns[column]!r} is not in the same folder: copy it there"
             )
             raise TableError(message)
-        start, kind = self._whole(number, "PROP_OFFSET", 0), self._type(number)
+        start, kind = self._whole_number(number, "PROP_OFFSET", 0), self._type(number)
         if start + self.cells.count * kind.itemsize > file.stat().st_size or start < 0:
             message = (
                 f"{file.name} is too short: {self.name} declares {self.cells.count:,} numbers of "
@@ -495,7 +495,7 @@ class VoxetStore:
             doubles[values == none] = np.nan
         return doubles
 
-    def _whole(self, number: str, key: str, default: int) -> int:
+    def _whole_number(self, number: str, key: str, default: int) -> int:
         word = " ".join(self._lines.get(f"{key} {number}", [str(default)]))
         if not (word.isascii() and word.isdigit() and len(word) < 19):
             message = (
@@ -507,10 +507,10 @@ class VoxetStore:
 
     def _type(self, number: str) -> np.dtype[np.generic]:
         """Return the NumPy type of the numbers in a property's file."""
-        size = self._whole(number, "PROP_ESIZE", 4)
+        size = self._whole_number(number, "PROP_ESIZE", 4)
         kind = " ".join(self._lines.get(f"PROP_ETYPE {number}", ["IEEE"])).upper()
         if size in (1, 2) and kind in ("IEEE", "INTEGER"):
-            signed = self._whole(number, "PROP_SIGNED", 1)
+            signed = self._whole_number(number, "PROP_SIGNED", 1)
             return np.dtype(f">{'i' if signed else 'u'}{size}")
         if (kind, size) not in _WHOLE:
             message = (

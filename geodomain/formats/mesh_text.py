@@ -168,7 +168,7 @@ class TextReader(NamedTuple):
     data: bytes
     start: int
 
-    def told(self, count: int) -> list[int]:
+    def counts(self, count: int) -> list[int]:
         """Return `count` numbers: the reader's counts, then its fault and the fault's position."""
         out = np.zeros(count, dtype=np.int64)
         _function(f"{self.kind}_told")(self.address, out)
@@ -265,9 +265,9 @@ class WordReader:
             The fault (0 if there is none), and the row and byte range of the first word that does
             not fit its column.
         """
-        told = np.zeros(5, dtype=np.int64)
-        core().words_read(self.reader.address, first, len(cells), len(kinds), kinds, cells, told)
-        fault, row, begin, end, unsure_count = told.tolist()
+        report = np.zeros(5, dtype=np.int64)
+        core().words_read(self.reader.address, first, len(cells), len(kinds), kinds, cells, report)
+        fault, row, begin, end, unsure_count = report.tolist()
         unsure = np.empty((unsure_count, 3), dtype=np.int64)
         core().words_unsure(self.reader.address, unsure)
         self.reader.round(cells, unsure)

@@ -28,7 +28,7 @@ def read(data: bytes, path: Path) -> Faces:
     name = path.name
     text = plain_lines(data)
     with reading("obj", text) as reader:
-        vertex_count, face_count, corner_count, unsure_count, *fault = reader.told(8)
+        vertex_count, face_count, corner_count, unsure_count, *fault = reader.counts(8)
         if fault[0]:
             raise _fault(fault, text, vertex_count, name)
         vertices, sizes = np.empty((vertex_count, 3)), np.empty(face_count, dtype=np.int64)

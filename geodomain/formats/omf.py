@@ -160,12 +160,12 @@ _MODELS = {"VolumeElement", "BlockModel"}
 _SURFACES = {"SurfaceElement", "Surface", "GridSurface"}
 
 
-def only_blocks(told: Iterable[tuple[object, str]], place: Path, wanted: str | None) -> bool:
+def only_blocks(kinds: Iterable[tuple[object, str]], place: Path, wanted: str | None) -> bool:
     """Return whether a project, or its element with the name `wanted`, holds blocks and no surface.
 
     Parameters
     ----------
-    told : iterable of (object, str)
+    kinds : iterable of (object, str)
         Name and type of each element.
     place : Path
         The file; elements without a name have its name.
@@ -177,7 +177,7 @@ def only_blocks(told: Iterable[tuple[object, str]], place: Path, wanted: str | N
     GeodomainWarning
         If block models exist besides surfaces, because only the surfaces are converted.
     """
-    names = [(str(name or place.stem), kind) for name, kind in told]
+    names = [(str(name or place.stem), kind) for name, kind in kinds]
     models = [name for name, kind in names if kind in _MODELS]
     surfaces = [name for name, kind in names if kind in _SURFACES]
     if wanted is not None:

@@ -94,8 +94,8 @@ class Project1:
         If `count` is given, the array must have exactly that many numbers, and no more are
         decompressed.
         """
-        told = self.objects[name]["array"]
-        start, length, kind = int(told["start"]), int(told["length"]), told["dtype"]
+        entry = self.objects[name]["array"]
+        start, length, kind = int(entry["start"]), int(entry["length"]), entry["dtype"]
         if kind not in _TYPES or start < 0 or length < 0 or start + length > len(self.data):
             self.refuse("an array extends beyond the end of the file, or has an unknown type")
         packed = bytes(self.data[start : start + length])
@@ -160,8 +160,8 @@ def holds_blocks(path: str) -> bool:
     place, wanted = split_name(path)
     with refusing(place.name, TableError):
         project = Project1(read_whole(place), place.name, TableError)
-        told = [(element.get("name"), element["__class__"]) for element in project.elements()]
-    return only_blocks(told, place, wanted)
+        kinds = [(element.get("name"), element["__class__"]) for element in project.elements()]
+    return only_blocks(kinds, place, wanted)
 
 
 @contextmanager
@@ -191,8 +191,8 @@ class Omf1Store:
         kinds = [element["__class__"] for element in elements]
         self._element: Any = pick_model(volumes, wanted, project.file, kinds)
         self.cells = self._lattice(project.objects[self._element["geometry"]])
-        told = ((key, project.objects[key]) for key in self._element.get("data") or ())
-        self._data = [(name, data) for name, data in told if data.get("location") == "cells"]
+        items = ((key, project.objects[key]) for key in self._element.get("data") or ())
+        self._data = [(name, data) for name, data in items if data.get("location") == "cells"]
         self.columns = tuple(str(data.get("name", "")) for _, data in self._data)
         self._held = lru_cache(maxsize=4)(self._read)
 
@@ -223,28 +223,28 @@ class Omf1Store:
             return self._held(column)
 
     def _read(self, column: int) -> Values:
-        told = self._data[column][1]
-        match told["__class__"]:
+        data = self._data[column][1]
+        match data["__class__"]:
             case "ScalarData":
-                return self._project.array(told["array"], self.cells.count)
+                return self._project.array(data["array"], self.cells.count)
             case "MappedData":
-                return self._mapped(told)
+                return self._mapped(data)
             case "StringData" | "DateTimeData":
-                return self._texts(self._project.objects[told["array"]]["array"])
+                return self._texts(self._project.objects[data["array"]]["array"])
         message = (
-            f"{self.name}: the column {self.columns[column]!r} holds {told['__class__']}, which is "
+            f"{self.name}: the column {self.columns[column]!r} holds {data['__class__']}, which is "
             "neither numbers nor text"
         )
         raise TableError(message)
 
-    def _mapped(self, told: Any) -> Values:
+    def _mapped(self, entry: Any) -> Values:
         """Return, for each block, a text from the legend of mapped data.
 
         If no legend has texts, the values are the blocks' indices into the legend.
         """
-        index = self._project.array(told["array"], self.cells.count).astype(np.int64)
+        index = self._project.array(entry["array"], self.cells.count).astype(np.int64)
         objects = self._project.objects
-        for legend in told["legends"]:
+        for legend in entry["legends"]:
             values = objects[objects[legend]["values"]]
             if values["__class__"] == "StringArray":
                 names = np.array([*map(str, values["array"]), ""], dtype=object)
@@ -263,7 +263,7 @@ class Omf1Store:
         ids = list(element.get("data") or ())
         packed = []
         end = project.start
-        for column, codes, old in new.each(self.values):
+        for column, codes, old in new.items(self.values):
             place = None if new.at is None else self._data[new.at][0]
             made, raw = self._made(column, codes, old, end, place)
             objects.update(made)
@@ -304,8 +304,8 @@ class Omf1Store:
         array, legend, strings, data = (
             self._new_id(f"{name} {what}") for what in ("array", "legend", "names", "data")
         )
-        told = {"start": start, "dtype": kind, "length": len(raw)}
-        made: dict[str, Any] = {array: {**dates, "array": told, "__class__": "ScalarArray"}}
+        stored = {"start": start, "dtype": kind, "length": len(raw)}
+        made: dict[str, Any] = {array: {**dates, "array": stored, "__class__": "ScalarArray"}}
         entry = {**dates, "name": name, "description": "", "array": array, "location": "cells"}
         if column.numeric:
             entry["__class__"] = "ScalarData"

@@ -123,19 +123,19 @@ class Project2:
             np.full(count, float(size)) for count, size in zip(counts, grid["size"], strict=True)
         ]
 
-    def table(self, told: Any) -> Any:
+    def table(self, entry: Any) -> Any:
         """Return a Parquet file of the ZIP as an Arrow table.
 
         The file is refused if it does not have the number of rows that the index declares.
         """
         import pyarrow.parquet
 
-        what = f"{self.file}: {told['filename']}"
-        packed = memory.read_member(self.members, told["filename"], what, self._error)
+        what = f"{self.file}: {entry['filename']}"
+        packed = memory.read_member(self.members, entry["filename"], what, self._error)
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(packed))
         count = file.metadata.num_rows
-        if count != int(told["item_count"]):
-            fault = f"{told['filename']} has {count:,} rows, not {told['item_count']}"
+        if count != int(entry["item_count"]):
+            fault = f"{entry['filename']} has {count:,} rows, not {entry['item_count']}"
             self.refuse(fault)
         columns = range(file.metadata.num_columns)
         groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
@@ -145,9 +145,9 @@ class Project2:
         # If an Arrow thread released the bytes while Python ends, the process would abort.
         return file.read(use_threads=False)
 
-    def numbers(self, told: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    def numbers(self, entry: Any, names: Sequence[str]) -> NDArray[np.float64]:
         """Return k columns of a Parquet file of the ZIP as a float64 array (n, k)."""
-        return as_floats(self.table(told), names)
+        return as_floats(self.table(entry), names)
 
 
 def as_floats(table: Any, names: Sequence[str]) -> NDArray[np.float64]:
@@ -238,11 +238,11 @@ def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members:
         for number, (name, mesh) in enumerate(solids.items()):
             arrays = {}
-            told: list[tuple[str, str, NDArray[Any]]] = [
+            tables: list[tuple[str, str, NDArray[Any]]] = [
                 ("vertices", "xyz", mesh.vertices),
                 ("triangles", "abc", mesh.triangles),
             ]
-            for place, (key, names, rows) in enumerate(told, 1):
+            for place, (key, names, rows) in enumerate(tables, 1):
                 title = f"{2 * number + place}.parquet"
                 members.writestr(member(title), _parquet(rows, names))
                 arrays[key] = {"filename": title, "item_count": len(rows)}
@@ -464,11 +464,11 @@ def _data(values: Values, put: Put) -> dict[str, Any]:
 
 def _archive(members: Mapping[str, bytes], project: dict[str, Any]) -> bytes:
     out = io.BytesIO()
-    told = {"application": "geodomain", "date": "1980-01-01T00:00:00Z", **project}
+    index = {"application": "geodomain", "date": "1980-01-01T00:00:00Z", **project}
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
             archive.writestr(member(name), data)
-        archive.writestr(member(INDEX), packed_index(told))
+        archive.writestr(member(INDEX), packed_index(index))
         archive.comment = COMMENT
     return out.getvalue()
 
@@ -484,10 +484,10 @@ def holds_blocks(path: str) -> bool:
     place, wanted = split_name(path)
     with refusing(place.name, TableError), zipfile.ZipFile(place) as members:
         project = Project2(members, place.stat().st_size, place.name, TableError)
-        told = [
+        kinds = [
             (element.get("name"), element["geometry"]["type"]) for element in project.elements()
         ]
-    return only_blocks(told, place, wanted)
+    return only_blocks(kinds, place, wanted)
 
 
 @contextmanager
@@ -525,8 +525,8 @@ class Omf2Store:
         divided = self._element["geometry"].get("subblocks")
         self.cells = self._sub_blocks(divided) if divided else self._parents
         self._location = _SUB_BLOCKS if divided else _CELLS
-        self._told = self._attributes()
-        self.columns = tuple(str(attribute["name"]) for attribute in self._told)
+        self._entries = self._attributes()
+        self.columns = tuple(str(attribute["name"]) for attribute in self._entries)
         self._held = lru_cache(maxsize=4)(self._read)
 
     def _lattice(self, geometry: Any) -> LatticeCells:
@@ -538,15 +538,15 @@ class Omf2Store:
         require_room(steps, self.name)
         return lattice("blocks", steps, origin, axes)
 
-    def _sub_blocks(self, told: Any) -> SubBlocks:
-        """Return the sub-blocks that the index entry `told` describes."""
-        table = self._project.table(told["subblocks"])
+    def _sub_blocks(self, entry: Any) -> SubBlocks:
+        """Return the sub-blocks that the index entry `entry` describes."""
+        table = self._project.table(entry["subblocks"])
         index, low, high = (
             as_floats(table, [f"{what}_{axis}" for axis in "uvw"])
             for what in ("parent", "corner_min", "corner_max")
         )
-        regular = told["type"] == "Regular"
-        parts = np.array(told["count"] if regular else (1, 1, 1), dtype=np.float64)
+        regular = entry["type"] == "Regular"
+        parts = np.array(entry["count"] if regular else (1, 1, 1), dtype=np.float64)
         blocks = SubBlocks(self._parents, index.astype(np.int64), low, high, parts)
         if (wrong := blocks.wrong()) is not None:
             self._project.refuse(f"sub-block {wrong + 1:,} lies outside its parent or the model")
@@ -554,12 +554,12 @@ class Omf2Store:
 
     def _attributes(self) -> list[Any]:
         """List the attributes of blocks, then those of parent cells that have other names."""
-        told = self._element.get("attributes") or []
-        own = [attribute for attribute in told if attribute["location"] == self._location]
+        attributes = self._element.get("attributes") or []
+        own = [attribute for attribute in attributes if attribute["location"] == self._location]
         names = {attribute["name"] for attribute in own}
         parents = [
             attribute
-            for attribute in told
+            for attribute in attributes
             if attribute["location"] == _CELLS and attribute["name"] not in names
         ]
         return own + (parents if self._location == _SUB_BLOCKS else [])
@@ -583,26 +583,26 @@ class Omf2Store:
             return self._held(column)
 
     def _read(self, column: int) -> Values:
-        told = self._told[column]
-        values = self._values(told["data"], self.columns[column])
+        entry = self._entries[column]
+        values = self._values(entry["data"], self.columns[column])
         rows = None
-        if isinstance(self.cells, SubBlocks) and told["location"] == _CELLS:
+        if isinstance(self.cells, SubBlocks) and entry["location"] == _CELLS:
             rows = self.cells.rows
         count = self.cells.count if rows is None else self._parents.count
         if len(values) != count:
-            self._project.refuse(f"{told['name']!r} has {len(values):,} values, not {count:,}")
+            self._project.refuse(f"{entry['name']!r} has {len(values):,} values, not {count:,}")
         return values if rows is None else values[rows]
 
-    def _values(self, told: Any, name: str) -> Values:
-        kind = told["type"]
+    def _values(self, data: Any, name: str) -> Values:
+        kind = data["type"]
         if kind not in ("Number", "Category", "Text", "Boolean"):
             message = (
                 f"{self.name}: the column {name!r} holds {kind}, which is neither numbers nor text"
             )
             raise TableError(message)
-        column = self._project.table(told["values"]).column(0)
+        column = self._project.table(data["values"]).column(0)
         if kind == "Category":
-            names = self._project.table(told["names"]).column(0).combine_chunks()
+            names = self._project.table(data["names"]).column(0).combine_chunks()
             column = names.take(column)
         if kind == "Boolean":
             column = column.cast("uint8")
@@ -642,12 +642,12 @@ class Omf2Store:
 
         place: Any = self._element
         attributes = list(place.get("attributes") or [])
-        for column, codes, old in new.each(self.values):
+        for column, codes, old in new.items(self.values):
             data = _attribute_data(column, codes, old, put)
             if new.at is None:
                 attributes.append({"name": column.name, "location": self._location, "data": data})
             else:
-                was = self._told[new.at]
+                was = self._entries[new.at]
                 at = next(n for n, attribute in enumerate(attributes) if attribute is was)
                 attributes[at] = {**was, "location": self._location, "data": data}
         # The element may be inside composites, so it is changed in a copy of the whole index.

@@ -125,7 +125,7 @@ class ParquetRewriting:
                 count = self._complete_rows(whole)
                 self._write(whole.slice(0, count), out)
                 held = whole.slice(count)
-                self._task.told(self._rows, total)
+                self._task.report(self._rows, total)
             if held is not None:
                 self._write(held, out)
             self._task.before_commit()
@@ -415,7 +415,7 @@ class ParquetModel(TableModel[Any]):
                     made = _with(others, writer.schema, columns, codes, at)
                     writer.write_table(made, max(len(table), 1))
                 done += len(table)
-                task.told(done, self._file.metadata.num_rows)
+                task.report(done, self._file.metadata.num_rows)
             task.before_commit()
 
     @property

@@ -254,7 +254,7 @@ def _merged(old: Fields, new: Field) -> Field:
 def _keys(footer: Fields) -> list[tuple[bytes, Fields]]:
     """Return the key-value metadata of a footer as pairs of a key and the whole entry."""
     entries = _structs(footer, _KEYS) if _KEYS in footer else ()
-    return [(_held(each, _KEY, bytes), each) for each in entries]
+    return [(_value(each, _KEY, bytes), each) for each in entries]
 
 
 def keys_of(footer: Fields) -> Field | None:
@@ -276,15 +276,15 @@ def _move(fields: Fields, places: tuple[int, ...], shift: int) -> None:
 
 
 def _number(fields: Fields, number: int) -> int:
-    return _held(fields, number, int)
+    return _value(fields, number, int)
 
 
 def _items(fields: Fields, number: int) -> Items:
-    return _held(fields, number, Items)
+    return _value(fields, number, Items)
 
 
 def _struct(fields: Fields, number: int) -> Fields:
-    return _held(fields, number, dict)
+    return _value(fields, number, dict)
 
 
 def _structs(fields: Fields, number: int) -> Iterator[Fields]:
@@ -295,7 +295,7 @@ def _structs(fields: Fields, number: int) -> Iterator[Fields]:
         yield value
 
 
-def _held(fields: Fields, number: int, kind: type[Held]) -> Held:
+def _value(fields: Fields, number: int, kind: type[Held]) -> Held:
     """Return the value of a field; raise ValueError unless it has the type `kind`."""
     value = fields[number].value if number in fields else None
     if not isinstance(value, kind):

@@ -585,19 +585,19 @@ def other_formats_named(head: bytes, name: str) -> Iterator[None]:
         start = Head(head[:HEAD], Path(name).suffix.lower(), len(head))
         form = format_of_table(start)
         if form is None:
-            told = advice(start) if isinstance(error, BinaryTableError) else None
+            hint = advice(start) if isinstance(error, BinaryTableError) else None
         elif form.wireframe:
-            told = f"it is {form.name}, a wireframe, not a table: give it as {_A_DOMAIN}"
+            hint = f"it is {form.name}, a wireframe, not a table: give it as {_A_DOMAIN}"
         elif form.open_blocks and isinstance(error, BinaryTableError):
-            told = f"it is {form.name}, which can only be read from a file: give the file name"
+            hint = f"it is {form.name}, which can only be read from a file: give the file name"
         else:
-            told = (
+            hint = (
                 f"it is {form.name}, not a table: if it is a wireframe, give it as {_A_DOMAIN}; "
                 "if it holds blocks, export them as CSV"
             )
-        if told is None:
+        if hint is None:
             raise
-        message = f"{name}: {told}"
+        message = f"{name}: {hint}"
         raise TableError(message) from None
 
 

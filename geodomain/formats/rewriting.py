@@ -333,7 +333,7 @@ class Rewriting(NamedTuple):
     progress: Callable[[int, int | None], None] | None = None
     before_commit: Callable[[], None] = lambda: None
 
-    def told(self, done: int, total: int | None) -> None:
+    def report(self, done: int, total: int | None) -> None:
         """Report the amount done and the total to `progress`, if it is given."""
         if self.progress is not None:
             self.progress(done, total)

@@ -57,7 +57,7 @@ def read_ascii(data: bytes, path: Path) -> Faces:
     name = path.name
     text = plain_lines(data)
     with reading("stl", text, _PIECE, end=_last_end(text, name)) as reader:
-        vertex_count, corner_count, unsure_count, *fault = reader.told(7)
+        vertex_count, corner_count, unsure_count, *fault = reader.counts(7)
         if fault[0]:
             raise _fault(fault, text, name)
         vertices, corners = np.empty((vertex_count, 3)), np.empty(corner_count, dtype=np.int64)

@@ -108,7 +108,7 @@ _NO_SURFACE = "strings are not a surface: export the .dtm with its .str, or DXF"
 def read_triangles(data: bytes, path: Path) -> list[NamedFaces]:
     """Return each trisolation of a .dtm, with vertices from the .str in the same folder."""
     named = decoded(data.split(b",", 1)[0]).strip().replace("\\", "/").rpartition("/")[2]
-    partner = _beside(path, ".str", named)
+    partner = _other_of_pair(path, ".str", named)
     if partner is None:
         message = (
             f"{path.name} holds triangles whose vertices are in {path.stem}.str, which is not in "
@@ -120,14 +120,14 @@ def read_triangles(data: bytes, path: Path) -> list[NamedFaces]:
 
 def read_strings(data: bytes, path: Path) -> list[NamedFaces]:
     """Return the surface of a .str, with triangles from the .dtm in the same folder."""
-    partner = _beside(path, ".dtm", "")
+    partner = _other_of_pair(path, ".dtm", "")
     if partner is None:
         message = f"{path.name} has no {path.stem}.dtm in the same folder, and {_NO_SURFACE}"
         raise MeshError(message)
     return _pair(path, data, partner, read_whole(partner))
 
 
-def _beside(path: Path, extension: str, named: str) -> Path | None:
+def _other_of_pair(path: Path, extension: str, named: str) -> Path | None:
     """Return the other file of a pair, or None.
 
     The other file has the name of `path` with another extension, or else the name `named`. Case is

@@ -157,9 +157,9 @@ class NewText:
             buffers.append(np.ascontiguousarray(decimals))
         added: list[int | None] = []
         mark, delimiter = self._dialect[1:2], self._dialect[:1]
-        told = [each.spelled(mark, quoted=mark == delimiter) for each in sizes]
-        cells_of = [*(ColumnCells(texts) for texts, _ in told), *self._cells]
-        codes = [np.ascontiguousarray(each, np.int64) for _, each in told]
+        spelled_sizes = [each.spelled(mark, quoted=mark == delimiter) for each in sizes]
+        cells_of = [*(ColumnCells(texts) for texts, _ in spelled_sizes), *self._cells]
+        codes = [np.ascontiguousarray(each, np.int64) for _, each in spelled_sizes]
         codes += [np.ascontiguousarray(each, np.int64) for each in made.added]
         for column, code in zip(cells_of, codes, strict=True):
             added.append(code.ctypes.data)
@@ -264,7 +264,7 @@ class _TextRewriting:
         writer = Writer(target)
         try:
             writer.put(edit(head, self._edits))
-            for text, scan, final in self._chunks.each(CHUNK_BYTES, self._task.progress):
+            for text, scan, final in self._chunks.chunks(CHUNK_BYTES, self._task.progress):
                 self._pass(text[: scan.consumed], final, new, writer)
             writer.finish()
         finally:

@@ -646,7 +646,7 @@ class VtkStore:
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
         """Write a copy of the data set with the new arrays."""
         copy = self._dataset.copy(deep=False)
-        for column, codes, old in new.each(self.values):
+        for column, codes, old in new.items(self.values):
             name = column.name if new.at is None else self.columns[new.at]
             put(copy.GetCellData(), _array(name, column, codes, old))
         target.write(memoryview(encoded(copy, destination.path)))

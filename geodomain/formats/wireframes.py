@@ -217,15 +217,15 @@ def _gathered(parts: Faces | Iterable[NamedFaces], path: Path) -> Solids:
 
 def _unknown(path: Path, head: Head) -> MeshError:
     """Return the error for a file whose content matches no readable format."""
-    told = advice(head)
-    if told is None and not head.text:
-        told = "it contains only blanks: export the wireframe again"
-    if told is None:
-        told = (
+    reason = advice(head)
+    if reason is None and not head.text:
+        reason = "it contains only blanks: export the wireframe again"
+    if reason is None:
+        reason = (
             f"its format is not recognised; readable formats are {readable()}: export it as one "
             "of them"
         )
-    return MeshError(f"{path.name}: {told}")
+    return MeshError(f"{path.name}: {reason}")
 
 
 def _warn_of_extension(name: str, extension: str, form: Format) -> None:

@@ -167,7 +167,9 @@ def _round_offset(mesh: Box, model: Box) -> float | None:
     return None
 
 
-def apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> list[DomainOrLayer]:
+def solids_apart(
+    solids: Sequence[DomainOrLayer], model: NDArray[np.float64]
+) -> list[DomainOrLayer]:
     """Return the solids whose box does not meet the model's box (2, 3); none for an empty model."""
     if np.isnan(model).any():
         return []
@@ -190,7 +192,7 @@ def refuse_disjoint(
 
 def all_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> bool:
     """Return whether there are domains, and none of their boxes meets the model's box."""
-    return len(apart(solids, model)) >= max(len(solids), 1)
+    return len(solids_apart(solids, model)) >= max(len(solids), 1)
 
 
 def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table: str) -> str:

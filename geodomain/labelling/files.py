@@ -374,7 +374,7 @@ def count_table(
         before_commit=before_commit,
         codes=None
         if samples or label_column is not None
-        else _whole(model, labeller, settings, tally, progress),
+        else _codes_of_lattice(model, labeller, settings, tally, progress),
     )
     model.relabel(task)
 
@@ -409,7 +409,7 @@ def _lattice(model: BlockFile, settings: LabelSettings) -> BlockLattice | None:
     return BlockLattice.of_axes(model.lattice.centres, threads=settings.threads)
 
 
-def _whole(
+def _codes_of_lattice(
     model: BlockFile,
     labeller: Labeller,
     settings: LabelSettings,

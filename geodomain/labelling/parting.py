@@ -58,10 +58,10 @@ class BodyShelf:
         self._labeller, self._frame, self._lines = labeller, frame, lines
         self._made: dict[tuple[int, str], Body] = {}
         self._extended = {id(surface) for surface in _extended(labeller.evaluations)}
-        self.units = [self._of(evaluation) for evaluation in labeller.evaluations]
+        self.units = [self._bodies_of(evaluation) for evaluation in labeller.evaluations]
         self.bodies = list(self._made.values())
 
-    def _of(self, evaluation: Evaluation | SkinEvaluation) -> list[Body]:
+    def _bodies_of(self, evaluation: Evaluation | SkinEvaluation) -> list[Body]:
         """Return the bodies of one domain or stack."""
         if isinstance(evaluation, SkinEvaluation):
             message = (

@@ -177,7 +177,7 @@ class Sharer:
         for some in measure(parting, self.settings.line_count, width + 2, score):
             lost[some.rows] |= some.shares[:, width] > 0
             own_shares[some.rows] = some.shares[:, :width]
-            self._see(batch, some, targets, usable & ~lost)
+            self._record_error(batch, some, targets, usable & ~lost)
         valid = usable & ~lost
         shares[targets.start : targets.stop, valid] = own_shares[valid].T
         self.tally.lost[targets.start : targets.stop] += int((usable & lost).sum())
@@ -193,13 +193,13 @@ class Sharer:
         for some in measure(parting, self.settings.line_count, codes, score):
             shares[some.rows] = some.shares
             adds = not self.tally.by_itself
-            self._see(batch, some, range(self._count), usable, adds=adds)
+            self._record_error(batch, some, range(self._count), usable, adds=adds)
         self.tally.beyond += int((shares[usable, self._count + BEYOND] > 0).sum())
         if not self.tally.by_itself:
             self._add(batch, shares, usable, range(self._count))
         return shares
 
-    def _see(
+    def _record_error(
         self,
         batch: LabelledBlocks,
         some: Measured,

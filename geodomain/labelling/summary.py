@@ -436,12 +436,12 @@ def parts_of(solids: Sequence[DomainOrLayer], tally: Tally, settings: LabelSetti
     for code, (name, label) in enumerate([*zip(names, names, strict=True), *rest.items()]):
         blocks = int(tally.blocks[code])
         volume = float(tally.volumes[code]) if tally.sized and tally.rows else None
-        own: _Own = _own(solids[code], code, tally) if code < len(solids) else {}
+        own: _Own = _own_part(solids[code], code, tally) if code < len(solids) else {}
         parts.append(Part(name, label, blocks, blocks / rows, volume, **own))
     return parts
 
 
-def _own(solid: DomainOrLayer, index: int, tally: Tally) -> _Own:
+def _own_part(solid: DomainOrLayer, index: int, tally: Tally) -> _Own:
     """Return the fields of `Part` for a domain on its own; None for an unknown volume."""
     sized = tally.sized and tally.rows > 0
     frames = solid.wireframes

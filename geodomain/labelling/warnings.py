@@ -28,11 +28,11 @@ from geodomain.labelling.counts import (
 from geodomain.labelling.evaluate import (
     EXCHANGES,
     all_apart,
-    apart,
     explain_height,
     meet,
     say_apart,
     share_within,
+    solids_apart,
 )
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.labelling.settings import LabelSettings
@@ -53,7 +53,7 @@ _MOST_NAMED, _NAMED = 20, 5
 
 def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
     """Yield a warning for solids and surfaces that do not meet the box (2, 3) of the blocks."""
-    lost = [solid.name for solid in apart(domains.targets, bounds)]
+    lost = [solid.name for solid in solids_apart(domains.targets, bounds)]
     if len(lost) > _MOST_NAMED:
         yield f"{_named(lost)} do not meet the block model: no block is in them"
     else:

@@ -616,9 +616,9 @@ def read_layout(
     rule = options.number_rule(header.names, name)
     decimal = options.decimal
     if decimal is None:
-        told = any(mark in cell for cell in _cells(sample, choice.xyz) for mark in ",.")
+        has_mark = any(mark in cell for cell in _cells(sample, choice.xyz) for mark in ",.")
         # A comma between digits is rare in whole numbers, unless it separates the fields.
-        if not told and header.delimiter != b"," and may_have_decimal_commas(head):
+        if not has_mark and header.delimiter != b"," and may_have_decimal_commas(head):
             sample = _blocks(head, header, options.encoding, len(head_rows) - 1, None, whole=whole)
         decimal = _decimal(header, choice.xyz, sample, name)
     end = head_rows[-1].row.following

@@ -766,7 +766,7 @@ class TextChunks:
         self.bytes_read = fill(self._source, memoryview(head))
         return bytes(head[: self.bytes_read])
 
-    def each(
+    def chunks(
         self, chunk_bytes: int, progress: Progress | None
     ) -> Iterator[tuple[Bytes, ScanReport, bool]]:
         """Yield each chunk's text, its scan report, and whether it is the last chunk."""

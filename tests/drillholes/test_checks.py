@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from flagged_holes import warned_of
 from holes import SLIPS, try_collars
+from label_command import run_command
 from late import pd
 from wireframes import box
 
@@ -591,9 +592,7 @@ def run(verb: str, *options: str, code: int = 0) -> Result:
     }[verb]
     solid = [] if verb == "inspect" else ["--solid", "ORE=ore.ply"]
     given = [*words, "--collar", "collar.csv", "--survey", "survey.csv", *solid, *options]
-    result = CliRunner().invoke(main, given)
-    assert result.exit_code == code, result.output
-    return result
+    return run_command(*given, code=code)
 
 
 VERBS = ("flag", "composite", "holes", "inspect", "report", "plot")

@@ -13,7 +13,7 @@ from wireframes import box, cube, roofless
 from geodomain.domains.domain import Domain
 from geodomain.errors import TableError
 from geodomain.labelling.counts import Tally
-from geodomain.labelling.evaluate import apart, refuse_disjoint
+from geodomain.labelling.evaluate import refuse_disjoint, solids_apart
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.summary import Summary, as_table, mesh_volume, summarise
@@ -185,8 +185,8 @@ def test_volume_far_from_the_origin() -> None:
 def test_disjoint_boxes() -> None:
     model = np.array([[100.0, 0, 0], [200, 10, 10]])
     touching = Domain("T", (box((200, 10, 10), (210, 20, 20)),))
-    assert apart([ORE, touching], model) == [ORE]
-    assert apart([ORE], np.full((2, 3), np.nan)) == []
+    assert solids_apart([ORE, touching], model) == [ORE]
+    assert solids_apart([ORE], np.full((2, 3), np.nan)) == []
     refuse_disjoint([ORE, touching], model, "b.csv")
     with pytest.raises(TableError, match=r"x 100 to 200, y 0 to 10.*in x 0 to 10.*allow_disj"):
         refuse_disjoint([ORE], model, "b.csv")

@@ -13,11 +13,11 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from late import pandas, parquet, polars, pyarrow
 
 import geodomain
-from geodomain.cli import main
 from geodomain.cli.statistics import stats as command
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.statistics.results import Statistics, StatsRow
@@ -50,9 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["stats", *arguments])
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("stats", *arguments, code=code)
 
 
 def quietly(*arguments: object, **keywords: object) -> Statistics:

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from label_command import run_command
 from late import pd
 from rotated_model import WAYS, RotatedModel, make_model
 from wireframes import box
 
 import geodomain
 from geodomain import Mesh, TableError, read_mesh, write_mesh
-from geodomain.cli import main
 from geodomain.reporting.survey import Survey, find_lattice, sub_blocking
 from geodomain.tables.frames import Frame, LocalFrame
 from geodomain.tables.layout import read_layout
@@ -65,9 +64,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, code: int = 0) -> str:
-    result = CliRunner().invoke(main, [*map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.output
+    return run_command(*map(str, arguments), code=code).output
 
 
 # ---- how a lattice is turned
