@@ -470,7 +470,7 @@ Example:
 @options.box_options
 @options.report_options
 def shell(
-    model: str, only: tuple[str, ...], every: bool, as_json: bool, quiet: bool, **given: Any
+    model: str, only: tuple[str, ...], every: bool, as_json: bool, quiet: bool, **arguments: Any
 ) -> None:
     """Make closed wireframes of the blocks of LABELLED: the boundary of the blocks of each label.
 
@@ -484,19 +484,19 @@ def shell(
     """
     from geodomain.blocks.shell import shell as outline
 
-    options.require_table(given)
+    options.require_table(arguments)
     _refuse(
         {
             "give either --only LABEL or --all": bool(only) == every,
             "-o - is no file: wireframes are written to a file, such as ore.dxf": (
-                given["output"] == "-"
+                arguments["output"] == "-"
             ),
         }
     )
     console = Console(quiet)
     with console.listening():
-        found = outline(model, only=[*only] or None, progress=console.on_terminal, **given)
+        result = outline(model, only=[*only] or None, progress=console.on_terminal, **arguments)
     if as_json:
-        print_json(found.as_dict())
+        print_json(result.as_dict())
     elif not quiet:
-        print_text(found, err=True)
+        print_text(result, err=True)

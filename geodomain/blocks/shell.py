@@ -391,25 +391,25 @@ class _Model:
         """
         local = self.points if self.turn is None else self.turn.to_local(self.points)
         noise = corner_noise(self.points, turned=self.turn is not None)
-        found = boxes_of(local, self.sizes, noise=noise, rounded=self.rounded)
-        if isinstance(found, int):
+        result = boxes_of(local, self.sizes, noise=noise, rounded=self.rounded)
+        if isinstance(result, int):
             message = (
-                f"{self.name}: the block at {_place(self.points[found])} has the size "
-                f"{_size(self.sizes[found])}, which is lost in the rounding of its coordinates: "
+                f"{self.name}: the block at {_place(self.points[result])} has the size "
+                f"{_size(self.sizes[result])}, which is lost in the rounding of its coordinates: "
                 "shift the model towards the origin, or correct the size"
             )
             raise TableError(message)
-        pair = _shared_cell(found) if found.is_lattice else _overlap(local, self.sizes)
+        pair = _shared_cell(result) if result.is_lattice else _overlap(local, self.sizes)
         if pair is not None:
-            one, other = pair
+            a, b = pair
             message = (
                 f"{self.name} has blocks that overlap, so their boundary is not defined: the block "
-                f"at {_place(self.points[one])} with the size {_size(self.sizes[one])} overlaps "
-                f"the block at {_place(self.points[other])} with the size "
-                f"{_size(self.sizes[other])}"
+                f"at {_place(self.points[a])} with the size {_size(self.sizes[a])} overlaps "
+                f"the block at {_place(self.points[b])} with the size "
+                f"{_size(self.sizes[b])}"
             )
             raise TableError(message)
-        return found
+        return result
 
 
 def _place(point: Floats) -> str:
@@ -447,16 +447,16 @@ def _overlap(points: Floats, sizes: Floats) -> tuple[int, int] | None:
             _, first, counts = np.unique(
                 points[rows], axis=0, return_index=True, return_counts=True
             )
-            one = rows[first[counts.argmax()]]
-            same = rows[(points[rows] == points[one]).all(axis=1)]
+            a = rows[first[counts.argmax()]]
+            same = rows[(points[rows] == points[a]).all(axis=1)]
             return int(same[0]), int(same[1])
         overlap = compared.overlap(turn_is_known=True)
         if overlap is not None:
-            one, other = (
+            a, b = (
                 int(rows[((points[rows] == centre) & (sizes[rows] == size)).all(axis=1).argmax()])
                 for centre, size in overlap.pair
             )
-            return one, other
+            return a, b
     return None
 
 
@@ -466,7 +466,7 @@ class _Collected:
     def __init__(self, column: str) -> None:
         self.column = column
         self.spellings = LabelSpellings(column)
-        self.known: dict[str, int] = {}
+        self.code_of: dict[str, int] = {}
         self.codes: list[NDArray[np.int32]] = []
         self.points: list[Floats] = []
         self.sizes: list[Floats] = []
@@ -480,7 +480,7 @@ class _Collected:
     ) -> None:
         """Add a chunk of blocks."""
         texts, places = self.spellings.distinct(column(self.column))
-        codes = [self.known.setdefault(text, len(self.known)) for text in texts]
+        codes = [self.code_of.setdefault(text, len(self.code_of)) for text in texts]
         self.codes.append(np.array(codes, np.int32)[places][rows])
         self.points.append(np.array(points))
         if sizes is not None:
@@ -517,7 +517,7 @@ class _Collected:
         for sentence in self.spellings.notes():
             warn(sentence)
         rounded = turn is not None and frame.boxes is not None
-        return _Model(name, points, sizes, list(self.known), codes, turn, rounded)
+        return _Model(name, points, sizes, list(self.code_of), codes, turn, rounded)
 
 
 def _stacked(chunks: Sequence[Floats]) -> Floats:
@@ -534,7 +534,7 @@ def _all_rows(numbers: Floats, least: float) -> Bools | np.bool_:
 
 def _spacing(points: Floats, name: str) -> Floats:
     """Return the steps of the lattice of centroids, (3,), for blocks without sizes."""
-    found = []
+    spacing = []
     for axis in range(3):
         values = np.unique(np.round(points[:, axis], 6))
         steps = steps_of(values) if len(values) > 1 else None
@@ -544,8 +544,8 @@ def _spacing(points: Floats, name: str) -> Floats:
                 "give the columns of sizes, or the sizes, with dx=, dy= and dz="
             )
             raise TableError(message)
-        found.append(steps.step / 10.0**steps.decimals)
-    return np.array(found)
+        spacing.append(steps.step / 10.0**steps.decimals)
+    return np.array(spacing)
 
 
 def _read(
@@ -623,12 +623,12 @@ def _outlined(
 def _relabelled(boxes: Boxes, walls: WallTriangles, count: int) -> NDArray[np.int32]:
     """Return the code of the solid that contains the centre of each block of a lattice."""
     centres = [each[:-1] + np.diff(each) / 2 for each in boxes.places]
-    found = np.full(len(boxes.low[0]), OUTSIDE, np.int32)
+    relabelled = np.full(len(boxes.low[0]), OUTSIDE, np.int32)
     for code in range(count):
         mesh = Mesh(*walls.solid(code))
         mark_warned(mesh)
-        found[contains_lattice(mesh, *centres)[boxes.low]] = code
-    return found
+        relabelled[contains_lattice(mesh, *centres)[boxes.low]] = code
+    return relabelled
 
 
 def _warn_of_losses(
@@ -637,14 +637,14 @@ def _warn_of_losses(
     """Warn of bodies that lose 5 % of their volume or more by smoothing."""
     for code, name in enumerate(names):
         vertices, triangles = sharp.solid(code)
-        found = bodies(vertices, smooth.solid(code)[0], triangles)
-        losing = [body for body in found if body.loss >= _LOSS]
+        all_bodies = bodies(vertices, smooth.solid(code)[0], triangles)
+        losing = [body for body in all_bodies if body.loss >= _LOSS]
         if not losing:
             continue
         worst = max(losing, key=lambda body: body.loss)
         place = worst.place[None]
         place = place[0] if turn is None else turn.to_world(place)[0]
-        number = f"{len(losing):,} of {len(found):,} bodies of " if len(found) > 1 else ""
+        number = f"{len(losing):,} of {len(all_bodies):,} bodies of " if len(all_bodies) > 1 else ""
         warn(
             f"smoothing shrinks {number}{shown(name)} by 5 % or more; the "
             f"one at {_place(place)} shrinks most, "

@@ -76,12 +76,13 @@ def smoothed(boxes: Boxes, codes: NDArray[np.int32]) -> tuple[WallTriangles, Wal
     below, above, faces_down = _sides(grid, index[quads])
     quads[faces_down] = quads[faces_down][:, ::-1]
     first, second = (
-        ((smooth[quads[:, one]] - smooth[quads[:, one + 2]]) ** 2).sum(axis=1) for one in (0, 1)
+        ((smooth[quads[:, corner]] - smooth[quads[:, corner + 2]]) ** 2).sum(axis=1)
+        for corner in (0, 1)
     )
     quads = np.where((first <= second)[:, None], quads, np.roll(quads, -1, axis=1))
     triangles = np.stack([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1).reshape(-1, 3)
-    found = WallTriangles(sharp, triangles, below.repeat(2), above.repeat(2))
-    return found, found._replace(vertices=smooth)
+    walls = WallTriangles(sharp, triangles, below.repeat(2), above.repeat(2))
+    return walls, walls._replace(vertices=smooth)
 
 
 def _nets(grid: NDArray[np.int32], steps: Floats, *, smooth: bool) -> tuple[Floats, Ints]:

@@ -165,14 +165,14 @@ def boxes_of(centres: Floats, sizes: Floats, *, noise: float, rounded: bool = Fa
     coarse = [each.coarser() for each in fine]
     if rounded and all(each is not None for each in coarse):
         return _boxes([each or fine[0] for each in coarse])
-    found = _boxes(fine)
+    separate = _boxes(fine)
     closed = [each or own for each, own in zip(coarse, fine, strict=True)]
-    if all(np.array_equal(one.first, own.first) for one, own in zip(closed, fine, strict=True)):
-        return found
-    other = _boxes(closed)
-    if isinstance(other, int) or isinstance(found, int):
-        return found
-    return other if _area(other) < (1 - _SLITS) * _area(found) else found
+    if all(np.array_equal(each.first, own.first) for each, own in zip(closed, fine, strict=True)):
+        return separate
+    joined = _boxes(closed)
+    if isinstance(joined, int) or isinstance(separate, int):
+        return separate
+    return joined if _area(joined) < (1 - _SLITS) * _area(separate) else separate
 
 
 class _Corners(NamedTuple):
@@ -215,16 +215,16 @@ class _Corners(NamedTuple):
         """Return one coordinate for each group: the shortest decimal within it, or its middle."""
         begins = np.flatnonzero(self.first)
         low, high = self.values[begins], self.values[np.append(begins[1:], len(self.first)) - 1]
-        found: Floats = low + (high - low) / 2
+        coordinates: Floats = low + (high - low) / 2
         left = np.ones(len(low), np.bool_)
         low, high = low - self.noise, high + self.noise
         for decimals in range(_MOST_DECIMALS + 1):
-            tried = np.rint(found * 10.0**decimals) / 10.0**decimals
+            tried = np.rint(coordinates * 10.0**decimals) / 10.0**decimals
             fits = left & (low <= tried) & (tried <= high)
-            found[fits] = tried[fits]
+            coordinates[fits] = tried[fits]
             left &= ~fits
-        found += 0.0  # -0.0 becomes 0.0
-        return found
+        coordinates += 0.0  # -0.0 becomes 0.0
+        return coordinates
 
 
 def _boxes(axes: Sequence[_Corners]) -> Boxes | int:
@@ -285,21 +285,21 @@ def _between_cells(grid: NDArray[np.int32], axis: int) -> Walls:
     """Return the walls between neighbouring cells of a padded lattice."""
     along = np.moveaxis(grid, axis, 0)
     below, above = along[:-1, 1:-1, 1:-1], along[1:, 1:-1, 1:-1]
-    found = np.nonzero(below != above)
-    plane, *rest = (each.astype(np.int64) for each in found)
+    where = np.nonzero(below != above)
+    plane, *rest = (each.astype(np.int64) for each in where)
     others = [other for other in range(3) if other != axis]
     place = dict(zip(others, rest, strict=True))
     u, v = (place[other] for other in _ACROSS[axis])
-    return Walls(plane, (u, u + 1), (v, v + 1), below[found], above[found])
+    return Walls(plane, (u, u + 1), (v, v + 1), below[where], above[where])
 
 
 def _between_boxes(
     low: Ints, high: Ints, spans: Sequence[Ints], codes: NDArray[np.int32], axis: int
 ) -> Walls:
     """Return the walls across an axis between boxes of any sizes."""
-    one, two = _ACROSS[axis]
-    over = _packed(high[:, axis], spans[one], spans[two])  # faces that have a box below them
-    under = _packed(low[:, axis], spans[one], spans[two])
+    u, v = _ACROSS[axis]
+    over = _packed(high[:, axis], spans[u], spans[v])  # faces that have a box below them
+    under = _packed(low[:, axis], spans[u], spans[v])
     order = under.argsort(kind="stable")
     at = np.searchsorted(under, over, sorter=order).clip(max=max(len(order) - 1, 0))
     partner = order[at]
@@ -332,17 +332,17 @@ def _numbered(low: Ints, high: Ints) -> Ints:
     return np.asarray(numbers, np.int64).ravel()
 
 
-def _packed(plane: Ints, one: Ints, two: Ints) -> Ints:
+def _packed(plane: Ints, u: Ints, v: Ints) -> Ints:
     """Return one integer for each face, from its plane and its spans."""
-    room = int(two.max(initial=0)) + 1
-    whole = (int(one.max(initial=0)) + 1) * room
+    room = int(v.max(initial=0)) + 1
+    whole = (int(u.max(initial=0)) + 1) * room
     if whole * (int(plane.max(initial=0)) + 1) >= _PACKED:
         message = (
             "the blocks have faces of too many different sizes to be outlined together: outline "
             "the model in parts"
         )
         raise TableError(message)
-    return plane * whole + one * room + two
+    return plane * whole + u * room + v
 
 
 def _together(walls: Sequence[Walls]) -> Walls:
@@ -365,8 +365,8 @@ class _Faces(NamedTuple):
         cls, plane: Ints, low: Ints, high: Ints, codes: NDArray[np.int32], rows: Ints, axis: int
     ) -> _Faces:
         """Return the faces of some boxes."""
-        one, two = _ACROSS[axis]
-        first, second = (low[rows, one], high[rows, one]), (low[rows, two], high[rows, two])
+        u, v = _ACROSS[axis]
+        first, second = (low[rows, u], high[rows, u]), (low[rows, v], high[rows, v])
         return cls(plane[rows], first, second, codes[rows])
 
     def walls(self, below: NDArray[np.int32] | int, above: NDArray[np.int32] | int) -> Walls:
@@ -394,22 +394,22 @@ class _Faces(NamedTuple):
         order = its_key.argsort(kind="stable")
         other, its_key = other[order], its_key[order]
         begin, end = (np.searchsorted(its_key, key, side=side) for side in ("left", "right"))
-        found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         parts = np.searchsorted(
             np.cumsum(end - begin), np.arange(_PAIRS, int((end - begin).sum()), _PAIRS)
         )
         for some in np.split(np.arange(len(row)), np.unique(parts)):
             entry, place = _spread(begin[some], end[some])
             entry = some[entry]
-            one, two = row[entry], other[place]
-            inside = np.ones(len(one), np.bool_)
+            a, b = row[entry], other[place]
+            inside = np.ones(len(a), np.bool_)
             for (begins, ends), width, bin_of in zip(
-                self._common(others, one, two), bins, own, strict=True
+                self._common(others, a, b), bins, own, strict=True
             ):
                 inside &= begins < ends
                 inside &= begins // width == bin_of[entry]  # a pair in several bins counts in one
-            found.append((one[inside], two[inside]))
-        mine, its = zip(*found, strict=True)
+            pairs.append((a[inside], b[inside]))
+        mine, its = zip(*pairs, strict=True)
         return np.concatenate(mine), np.concatenate(its)
 
     def _binned(self, bins: Sequence[int], counts: Sequence[int]) -> tuple[Ints, Ints, Ints, Ints]:
@@ -424,46 +424,46 @@ class _Faces(NamedTuple):
         """Return the ends of both lists of faces, for each of the two directions."""
         return [(self.first, others.first), (self.second, others.second)]
 
-    def _common(self, others: _Faces, one: Ints, two: Ints) -> list[tuple[Ints, Ints]]:
+    def _common(self, others: _Faces, a: Ints, b: Ints) -> list[tuple[Ints, Ints]]:
         """Return the ends of the common parts of pairs of faces, for each of the two directions."""
         return [
-            (np.maximum(mine[0][one], its[0][two]), np.minimum(mine[1][one], its[1][two]))
+            (np.maximum(mine[0][a], its[0][b]), np.minimum(mine[1][a], its[1][b]))
             for mine, its in self._beside(others)
         ]
 
-    def overlaps(self, others: _Faces, one: Ints, two: Ints) -> Walls:
+    def overlaps(self, others: _Faces, a: Ints, b: Ints) -> Walls:
         """Return the walls where faces of boxes with different labels meet."""
-        differ = self.codes[one] != others.codes[two]
-        one, two = one[differ], two[differ]
-        first, second = self._common(others, one, two)
-        return Walls(self.plane[one], first, second, self.codes[one], others.codes[two])
+        differ = self.codes[a] != others.codes[b]
+        a, b = a[differ], b[differ]
+        first, second = self._common(others, a, b)
+        return Walls(self.plane[a], first, second, self.codes[a], others.codes[b])
 
-    def bare(self, others: _Faces, one: Ints, two: Ints) -> list[_Faces]:
+    def bare(self, others: _Faces, a: Ints, b: Ints) -> list[_Faces]:
         """Return the parts of faces that meet no face of the other list.
 
         A face that is met in part is cut at the corners of the faces that it meets.
         """
         area = (self.first[1] - self.first[0]) * (self.second[1] - self.second[0])
-        ends = self._common(others, one, two)
+        ends = self._common(others, a, b)
         met = (ends[0][1] - ends[0][0]) * (ends[1][1] - ends[1][0])
-        covered = np.bincount(one, met, len(area)).astype(np.int64)
+        covered = np.bincount(a, met, len(area)).astype(np.int64)
         whole = np.flatnonzero(covered == 0)
         partial = (covered > 0) & (covered < area)
-        cut = self._cut(partial, one, ends)
+        cut = self._cut(partial, a, ends)
         return [self._at(whole), cut]
 
     def _at(self, rows: Ints) -> _Faces:
         (a, b), (c, d) = self.first, self.second
         return _Faces(self.plane[rows], (a[rows], b[rows]), (c[rows], d[rows]), self.codes[rows])
 
-    def _cut(self, partial: Bools, one: Ints, ends: Sequence[tuple[Ints, Ints]]) -> _Faces:
-        """Return the pieces of faces outside the rectangles `ends`, which are in the faces `one`.
+    def _cut(self, partial: Bools, owners: Ints, ends: Sequence[tuple[Ints, Ints]]) -> _Faces:
+        """Return the pieces of faces outside the rectangles `ends`, in the faces `owners`.
 
         Each face is cut into a small lattice of its own, at the ends of its rectangles.
         """
         number = np.cumsum(partial) - 1
-        faces, some = np.flatnonzero(partial), partial[one]
-        owner = number[one[some]]
+        faces, some = np.flatnonzero(partial), partial[owners]
+        owner = number[owners[some]]
         lines, counts, firsts, at = [], [], [], []
         for side, (begin, end) in zip((self.first, self.second), ends, strict=True):
             begin, end = begin[some], end[some]
@@ -513,11 +513,11 @@ def _bin_sizes(spans: Sequence[tuple[Ints, Ints]]) -> list[int]:
     """
     sizes = [max(1, int(np.percentile(high - low, 90))) for low, high in spans]
     while True:
-        one, two = (
+        across, along = (
             (high - 1) // size - low // size + 1
             for (low, high), size in zip(spans, sizes, strict=True)
         )
-        if (one * two).sum() <= _BINS * len(one):
+        if (across * along).sum() <= _BINS * len(across):
             return sizes
         sizes = [2 * size for size in sizes]
 
@@ -587,8 +587,8 @@ def triangulated(walls: Sequence[Walls], places: Sequence[Floats]) -> WallTriang
     for axis, each in enumerate(walls):
         own = index[row : row + len(each.plane)]
         row += len(own)
-        one, two = (runs[other] for other in _ACROSS[axis])
-        fresh, rows, middles = _fans(own, one, two, sum(map(len, points)))
+        u, v = (runs[other] for other in _ACROSS[axis])
+        fresh, rows, middles = _fans(own, u, v, sum(map(len, points)))
         points.append((points[0][own[middles, 0]] + points[0][own[middles, 2]]) / 2)
         triangles.append(fresh)
         sides.append((each.below[rows], each.above[rows]))
@@ -603,18 +603,18 @@ def triangulated(walls: Sequence[Walls], places: Sequence[Floats]) -> WallTriang
 
 def _corners_of(walls: Walls, axis: int) -> Ints:
     """Return the indices of the four corners of each wall, counter-clockwise, (n, 4, 3)."""
-    one, two = _ACROSS[axis]
+    u, v = _ACROSS[axis]
     corners = np.empty((len(walls.plane), 4, 3), np.int64)
     corners[:, :, axis] = walls.plane[:, None]
-    corners[:, :, one] = np.stack([walls.first[end] for end in (0, 1, 1, 0)], axis=1)
-    corners[:, :, two] = np.stack([walls.second[end] for end in (0, 0, 1, 1)], axis=1)
+    corners[:, :, u] = np.stack([walls.first[end] for end in (0, 1, 1, 0)], axis=1)
+    corners[:, :, v] = np.stack([walls.second[end] for end in (0, 0, 1, 1)], axis=1)
     return corners
 
 
 def _along(place: Ints, counts: Sequence[int], axis: int) -> tuple[Ints, Ints]:
     """Return the vertices sorted along the lines of an axis, and each vertex's place there."""
-    one, two = _ACROSS[axis]
-    line = (place[:, one] * counts[two] + place[:, two]) * counts[axis] + place[:, axis]
+    u, v = _ACROSS[axis]
+    line = (place[:, u] * counts[v] + place[:, v]) * counts[axis] + place[:, axis]
     order = line.argsort()
     where = np.empty(len(order), np.int64)
     where[order] = np.arange(len(order))
@@ -636,15 +636,15 @@ _WAYS = (_Way(((0, 3), (1, 2)), (3, 3, 1, 1)), _Way(((0, 1), (2, 3)), (2, 0, 0, 
 
 
 def _fans(
-    corners: Ints, one: tuple[Ints, Ints], two: tuple[Ints, Ints], fresh: int
+    corners: Ints, u: tuple[Ints, Ints], v: tuple[Ints, Ints], fresh: int
 ) -> tuple[Ints, Ints, Ints]:
     """Return triangles, the wall of each triangle, and the walls that need a vertex in the middle.
 
-    `corners` has the vertices of each wall, counter-clockwise. `one` and `two` are the vertices
+    `corners` has the vertices of each wall, counter-clockwise. `u` and `v` are the vertices
     along both directions, as of `_along`. New vertices are numbered from `fresh`.
     """
     # For each edge: its direction, its first vertex along it, and whether the wall runs backwards.
-    edges = ((one, 0, 1, False), (two, 1, 2, False), (one, 3, 2, True), (two, 0, 3, True))
+    edges = ((u, 0, 1, False), (v, 1, 2, False), (u, 3, 2, True), (v, 0, 3, True))
     begin = np.stack([where[corners[:, a]] for (_, where), a, _, _ in edges], axis=1)
     end = np.stack([where[corners[:, b]] for (_, where), _, b, _ in edges], axis=1)
     cut = end - begin > 1

@@ -385,22 +385,22 @@ class WorkspaceSamples(_StoredNumbers):
     table: IntervalTable
 
     def written(
-        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+        self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> memoryview:
         """Return a copy of the workspace with more data on its holes; all else is kept."""
-        cuts = found.cuts
+        cuts = flagged.cuts
         depths: dict[str, Mapping[int, float]] = {}
         if cuts is not None:
             for role, pieces in (("from", cuts.begins), ("to", cuts.ends)):
                 name = rows.table.names[rows.table.roles[role]]
                 depths[name] = {piece: float(depth) for piece, depth in pieces.items()}
         columns: list[tuple[NewColumn, NDArray[np.generic]]] = [
-            (label, found.codes.astype(np.int32))
+            (label, flagged.codes.astype(np.int32))
         ]
         if coordinates:
             for axis, name in enumerate(AXES):
                 measured = NewColumn(name, (), numeric=True, measured=True)
-                columns.append((measured, found.middles[:, axis]))
+                columns.append((measured, flagged.middles[:, axis]))
         return self.table.written(None if cuts is None else cuts.rows, depths, columns)
 
 

@@ -562,13 +562,13 @@ def _of_workspace(path: str, table: Table, reading: Reading) -> HoleTable:
     """Read a table of a geoh5 workspace, in which dips that point down are negative."""
     import pandas
 
-    found = read_holes(path, table)
-    made = _of_frame(pandas.DataFrame(found.columns), table, reading, found.name)
+    content = read_holes(path, table)
+    made = _of_frame(pandas.DataFrame(content.columns), table, reading, content.name)
     return replace(
         made,
-        workspace=found.table,
+        workspace=content.table,
         down="negative",
-        survey=path if table == "collar" and found.has_stations else None,
+        survey=path if table == "collar" and content.has_stations else None,
     )
 
 

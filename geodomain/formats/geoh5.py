@@ -70,16 +70,16 @@ def read(path: Path, name: str | None) -> Iterator[NamedFaces] | Faces:
     with opened(path, MeshError) as workspace, refusing(path.name, MeshError):
         if name is not None:
             return iter([(name, _named(workspace, name))])
-        known = workspace.labels(["Surface"])
+        surfaces = workspace.labels(["Surface"])
         grids = list(workspace.labels(["Grid2D"]))
-        if not known and len(grids) != 1:
+        if not surfaces and len(grids) != 1:
             workspace.find(None, ["Surface"])
-        if not known:
+        if not surfaces:
             return iter([(grids[0], _named(workspace, grids[0]))])
-        found = [(label, _surface(workspace, one)) for label, one in known.items()]
+        parts = [(label, _surface(workspace, element)) for label, element in surfaces.items()]
     if grids:
         log("%s also holds %s, which are read only by name", path.name, listed(grids, 4))
-    return iter(found)
+    return iter(parts)
 
 
 def _named(workspace: Workspace, wanted: str) -> Faces:
@@ -99,8 +99,8 @@ def _surface(workspace: Workspace, element: Element) -> Faces:
     if vertices.dtype.names is None or len(vertices.dtype.names) != 3 or corners.shape[1] != 3:
         workspace.refuse(f"the surface {element.name!r} does not consist of triangles")
     places = [vertices[axis] for axis in vertices.dtype.names]
-    single = all(one.dtype == np.float32 for one in places)
-    points = np.column_stack([one.astype(np.float64) for one in places])
+    single = all(column.dtype == np.float32 for column in places)
+    points = np.column_stack([column.astype(np.float64) for column in places])
     index = corners.astype(np.int64).reshape(-1)
     return Faces(points, index, np.full(len(corners), 3, dtype=np.int64), single)
 
@@ -150,23 +150,25 @@ def _heights(workspace: Workspace, entity: Any, element: Element, wanted: str | 
     These are the data with the name `wanted`, the only numbers, or the only numbers with a usual
     name of heights.
     """
-    numbers = [one for one in data_of(workspace, entity) if one.primitive in ("Float", "Integer")]
+    numbers = [
+        data for data in data_of(workspace, entity) if data.primitive in ("Float", "Integer")
+    ]
     if wanted is not None:
-        found = [one for one in numbers if one.name == wanted]
+        chosen = [data for data in numbers if data.name == wanted]
     else:
-        usual = [one for one in numbers if one.name.strip().lower() in _HEIGHTS]
-        found = usual if len(usual) == 1 else numbers
-    if len(found) != 1:
-        held = listed([one.name for one in numbers])
-        told = "no data of numbers" if not numbers else f"the data {held}"
+        usual = [data for data in numbers if data.name.strip().lower() in _HEIGHTS]
+        chosen = usual if len(usual) == 1 else numbers
+    if len(chosen) != 1:
+        held = listed([data.name for data in numbers])
+        offered = "no data of numbers" if not numbers else f"the data {held}"
         message = (
-            f"{workspace.file}: the grid {element.name!r} has {told}: name the data that hold "
+            f"{workspace.file}: the grid {element.name!r} has {offered}: name the data that hold "
             f"heights, as {workspace.file}:{element.name}/DATA"
         )
         raise MeshError(message)
-    dataset = workspace.dataset(found[0].entity, "Data")
+    dataset = workspace.dataset(chosen[0].entity, "Data")
     memory.require(200.0 * len(dataset), f"{workspace.file}, with a grid,", MeshError)
-    return values_of(workspace, found[0], len(dataset)).astype(np.float64)
+    return values_of(workspace, chosen[0], len(dataset)).astype(np.float64)
 
 
 # --- Block models: labels become referenced data; the rest of the workspace stays as it is.
@@ -232,8 +234,10 @@ def holds_blocks(path: str) -> bool:
             wireframes = ["Surface", "Grid2D"]
             return workspace.names(wanted, MODELS) and not workspace.names(wanted, wireframes)
         kinds = {**dict.fromkeys(MODELS, "BlockModel"), "Surface": "Surface"}
-        told = [(name, kinds[one.kind]) for name, one in workspace.labels(list(kinds)).items()]
-    return only_blocks(told, place, None)
+        labels = [
+            (name, kinds[element.kind]) for name, element in workspace.labels(list(kinds)).items()
+        ]
+    return only_blocks(labels, place, None)
 
 
 @contextmanager
@@ -263,7 +267,7 @@ class Geoh5Store:
             else _octree(workspace, entity)
         )
         self._data = data_of(workspace, entity)
-        self.columns = tuple(one.name for one in self._data)
+        self.columns = tuple(data.name for data in self._data)
         self._held = lru_cache(maxsize=4)(self._read)
 
     def close(self) -> None:
@@ -291,7 +295,7 @@ class Geoh5Store:
         """Write a copy of the workspace with new data on the model."""
         made = [
             (column, codes, old, None if new.at is None else self._data[new.at].id)
-            for column, codes, old in new.each(self.values)
+            for column, codes, old in new.items(self.values)
         ]
         key = self._element.id
         with changed_copy(self._workspace.place, target) as base:
@@ -395,7 +399,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
             "that is rotated about the vertical only: use the extension .omf or .vtu"
         )
         raise TableError(message)
-    counts = [len(one) for one in tensor.steps]
+    counts = [len(lengths) for lengths in tensor.steps]
     # In the order of the tensor u varies fastest; in a block model z, then u, then v.
     order = tensor.order.reshape(counts[::-1]).transpose(1, 2, 0).reshape(-1)
     made = bytearray()
@@ -407,8 +411,8 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
             edges = np.concatenate([[0.0], np.cumsum(steps)])
             put_array(model, f"{axis} cell delimiters", edges)
         for name, values in blocks.others().items():
-            told = _stored(values[order])
-            put_data(base, model, name, put_type(base, name, told), told.values)
+            stored = _stored(values[order])
+            put_data(base, model, name, put_type(base, name, stored), stored.values)
     yield bytes(made)
 
 
@@ -426,7 +430,7 @@ def _stored(values: Values) -> Encoded:
         return Encoded("Integer", values.astype(np.int32))
     if values.dtype.kind in "biuf":
         return Encoded("Float", with_marks(as_float64(values)))
-    spelled = np.array([as_text(one) for one in values.tolist()], object)
+    spelled = np.array([as_text(value) for value in values.tolist()], object)
     names, index = np.unique(spelled.astype(np.str_), return_inverse=True)
     if len(names) > _MOST_CODES:
         return Encoded("Text", spelled)
@@ -473,7 +477,7 @@ def _new_object(
     made = base["Objects"].create_group(key)
     put_attributes(made, {**entity_attributes(key, name), **(attributes or {})})
     made.create_group("Data")
-    number = next(one for one, told in KINDS.items() if told == kind)
+    number = next(code for code, title in KINDS.items() if title == kind)
     made["Type"] = _kind_of(base, "Object types", number, kind)
     base["Root"]["Objects"][key] = made
     return made

@@ -140,7 +140,7 @@ def read_columns(path: str, table: Table) -> HoleColumns:
         holes = list(_holes_of(workspace, element).holes())
         name = f"{workspace.file}:{element.path}"
         columns = _collars(holes) if table == "collar" else _stations(holes)
-        return HoleColumns(name, columns, has_stations=any(len(one.stations) for one in holes))
+        return HoleColumns(name, columns, has_stations=any(len(hole.stations) for hole in holes))
 
 
 def holds_intervals(path: str) -> bool:
@@ -158,10 +158,10 @@ def holds_intervals(path: str) -> bool:
 
 def _collars(holes: Sequence[Hole]) -> dict[str, Values]:
     places = np.array([hole.collar for hole in holes], np.float64).reshape(-1, 3)
-    found: dict[str, Values] = {HOLE: np.array([hole.name for hole in holes], object)}
-    found |= {axis: places[:, n] for n, axis in enumerate("XYZ")}
+    columns: dict[str, Values] = {HOLE: np.array([hole.name for hole in holes], object)}
+    columns |= {axis: places[:, n] for n, axis in enumerate("XYZ")}
     ends = np.array([hole.end for hole in holes], np.float64)
-    return found if np.isnan(ends).all() else found | {"DEPTH": ends}
+    return columns if np.isnan(ends).all() else columns | {"DEPTH": ends}
 
 
 def _stations(holes: Sequence[Hole]) -> dict[str, Values]:
@@ -174,16 +174,18 @@ def _stations(holes: Sequence[Hole]) -> dict[str, Values]:
 def _group(workspace: Workspace, wanted: str | None) -> Element:
     """Return the group of holes that a name, a path, or the path of a table selects."""
     _require_holes(workspace)
-    if wanted is not None and not any(one.is_called(wanted) for one in workspace.holes):
+    if wanted is not None and not any(element.is_called(wanted) for element in workspace.holes):
         outer = wanted.rpartition("/")[0]
-        if outer and any(one.is_called(outer) for one in workspace.holes):
+        if outer and any(element.is_called(outer) for element in workspace.holes):
             wanted = outer
     return workspace.find(wanted, (CONCATENATED, SINGLE))
 
 
 def _require_holes(workspace: Workspace) -> None:
     if not workspace.holes:
-        held = listed(list(dict.fromkeys(one.kind for one in workspace.elements))) or "nothing"
+        held = (
+            listed(list(dict.fromkeys(element.kind for element in workspace.elements))) or "nothing"
+        )
         message = f"{workspace.file} has no drillholes: it holds {held}"
         raise TableError(message)
 
@@ -191,29 +193,29 @@ def _require_holes(workspace: Workspace) -> None:
 def _intervals(workspace: Workspace, wanted: str | None) -> HoleColumns:
     """Return a table of intervals as columns, with one row for each interval."""
     _require_holes(workspace)
-    known: dict[str, tuple[Element, str]] = {}
+    tables: dict[str, tuple[Element, str]] = {}
     for label, element in workspace.labels((CONCATENATED, SINGLE)).items():
         for name in _holes_of(workspace, element).tables():
-            known[f"{label}/{name}"] = (element, name)
-    found = {
+            tables[f"{label}/{name}"] = (element, name)
+    selected = {
         label: (element, name)
-        for label, (element, name) in known.items()
+        for label, (element, name) in tables.items()
         if wanted in (None, label) or _selects(str(wanted), element, name)
     }
-    if len(found) != 1:
-        held = listed(list(found or known)) or "nothing"
-        told = f"{len(found)} tables" if found else "no table"
+    if len(selected) != 1:
+        held = listed(list(selected or tables)) or "nothing"
+        number = f"{len(selected)} tables" if selected else "no table"
         called = "" if wanted is None else f" {wanted!r}"
         message = (
-            f"{workspace.file} has {told} of intervals{called}: choose one of {held}, as "
+            f"{workspace.file} has {number} of intervals{called}: choose one of {held}, as "
             f"{workspace.file}:GROUP/TABLE"
-            if known
+            if tables
             else f"{workspace.file} has holes, but no table of intervals (FROM and TO)"
         )
         raise TableError(message)
-    ((label, (element, name)),) = found.items()
+    ((label, (element, name)),) = selected.items()
     records = list(_holes_of(workspace, element).records(name))
-    needed = 16.0 * sum(one.rows * (1 + len(one.columns)) for one in records)
+    needed = 16.0 * sum(record.rows * (1 + len(record.columns)) for record in records)
     memory.require(needed, f"{workspace.file}:{label}, with its intervals,", TableError)
     columns = _joined(records)
     file = f"{workspace.file}:{label}"
@@ -233,11 +235,11 @@ def _selects(wanted: str, element: Element, table: str) -> bool:
 
 def _joined(records: Sequence[Records]) -> dict[str, Values]:
     """Return the intervals of all holes under each other; a hole may lack a column."""
-    counts = [one.rows for one in records]
-    names = np.repeat(np.array([one.hole for one in records], object), counts)
-    found: dict[str, Values] = {HOLE: names}
-    for column in dict.fromkeys(name for one in records for name in one.columns):
-        parts = [one.columns.get(column) for one in records]
+    counts = [record.rows for record in records]
+    names = np.repeat(np.array([record.hole for record in records], object), counts)
+    columns: dict[str, Values] = {HOLE: names}
+    for column in dict.fromkeys(name for record in records for name in record.columns):
+        parts = [record.columns.get(column) for record in records]
         kinds = {part.dtype.kind for part in parts if part is not None and len(part)}
         if "O" in kinds:
             rows = [
@@ -250,10 +252,10 @@ def _joined(records: Sequence[Records]) -> dict[str, Values]:
                 for part, count in zip(parts, counts, strict=True)
             ]
         name = column
-        while name in found:
+        while name in columns:
             name += "_"
-        found[name] = np.concatenate(rows) if rows else np.empty(0)
-    return found
+        columns[name] = np.concatenate(rows) if rows else np.empty(0)
+    return columns
 
 
 def _as_numbers(values: Values) -> Values:
@@ -264,7 +266,7 @@ def _as_numbers(values: Values) -> Values:
 def _as_texts(values: Values) -> Values:
     if values.dtype.kind == "O":
         return values
-    return np.array([as_text(one) for one in _as_numbers(values).tolist()], object)
+    return np.array([as_text(value) for value in _as_numbers(values).tolist()], object)
 
 
 def _end(stored: float, stations: Floats, deepest: float) -> float:
@@ -284,8 +286,8 @@ def _largest(depths: Values | None) -> float:
     """Return the largest of some depths, as in the table; 0 if there is none."""
     if depths is None or depths.dtype.kind == "O" or not len(depths):
         return 0.0
-    known = as_float64(depths)
-    return float(np.nanmax(known)) if not np.isnan(known).all() else 0.0
+    numbers = as_float64(depths)
+    return float(np.nanmax(numbers)) if not np.isnan(numbers).all() else 0.0
 
 
 def _rows_of_surveys(rows: NDArray[Any]) -> Floats:
@@ -304,7 +306,9 @@ class _Concatenated:
         self._workspace = workspace
         self.group, self.both = group, group["Concatenated Data"]
         self._arrays: dict[str, NDArray[Any]] = {}
-        self.told = {text_of(one["ID"]).lower(): one for one in self._attributes() if "ID" in one}
+        self.entities = {
+            text_of(entity["ID"]).lower(): entity for entity in self._attributes() if "ID" in entity
+        }
         # Field, first value and number of values of each data, by the id of the data. Surveys have
         # no id: they are found by the id of the hole.
         self.places: dict[str, tuple[str, int, int, str]] = {}
@@ -324,29 +328,29 @@ class _Concatenated:
         surveys = self._read("Surveys") if "Surveys" in self.both else None
         deepest = self._deepest()
         for key in self._ids():
-            told = self.told.get(key, {})
+            entity = self.entities.get(key, {})
             stations = np.empty((0, 3))
             if surveys is not None and key in self.surveys:
                 start, size = self.surveys[key]
                 stations = _rows_of_surveys(surveys[start : start + size])
-            collar = told.get("Collar")
+            collar = entity.get("Collar")
             words = _NUMBER.findall(collar if isinstance(collar, str) else json.dumps(collar))
             place = np.array([float(word) for word in words], np.float64)
             if place.shape != (3,):
-                self._workspace.refuse(f"the hole {told.get('Name', key)!r} has no collar")
-            stored = float(told.get("End of hole") or np.nan)
+                self._workspace.refuse(f"the hole {entity.get('Name', key)!r} has no collar")
+            stored = float(entity.get("End of hole") or np.nan)
             end = _end(stored, stations, deepest.get(key, 0.0))
-            yield Hole(str(told.get("Name", key)), key, place, end, stations)
+            yield Hole(str(entity.get("Name", key)), key, place, end, stations)
 
     def _deepest(self) -> dict[str, float]:
         """Return the largest TO of each hole in its tables, by the id of the hole."""
-        found: dict[str, float] = {}
+        deepest: dict[str, float] = {}
         for _, _, data in self._groups():
             if data[1] in self.places:
                 _, _, size, owner = self.places[data[1]]
                 values = self._values(data[1], size)
-                found[owner] = max(found.get(owner, 0.0), _largest(values))
-        return found
+                deepest[owner] = max(deepest.get(owner, 0.0), _largest(values))
+        return deepest
 
     def _ids(self) -> list[str]:
         rows = self._workspace.dataset(self.group, "Concatenated object IDs")
@@ -360,13 +364,13 @@ class _Concatenated:
 
     def _groups(self) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
         """Yield the name, the attributes and the ids of the data of each table of intervals."""
-        for one in self.told.values():
-            data = [str(key).lower() for key in one.get("Properties") or ()]
-            if "Group Name" not in one or len(data) < 2:
+        for entity in self.entities.values():
+            data = [str(key).lower() for key in entity.get("Properties") or ()]
+            if "Group Name" not in entity or len(data) < 2:
                 continue
-            names = [str(self.told.get(key, {}).get("Name", "")).lower() for key in data[:2]]
+            names = [str(self.entities.get(key, {}).get("Name", "")).lower() for key in data[:2]]
             if "from" in names[0] and "to" in names[1]:
-                yield str(one["Group Name"]), one, data
+                yield str(entity["Group Name"]), entity, data
 
     def tables(self) -> list[str]:
         """Return the names of the tables of intervals."""
@@ -374,7 +378,7 @@ class _Concatenated:
 
     def records(self, table: str) -> Iterator[Records]:
         """Yield the intervals of each hole."""
-        for name, one, data in self._groups():
+        for name, entity, data in self._groups():
             if name != table or data[0] not in self.places:
                 continue
             _, _, count, owner = self.places[data[0]]
@@ -383,8 +387,8 @@ class _Concatenated:
             for number, key in enumerate(data):
                 if key not in self.places:
                     continue
-                told = str(self.told.get(key, {}).get("Name", key))
-                column = (FROM, TO)[number] if number < 2 else told
+                name_of_data = str(self.entities.get(key, {}).get("Name", key))
+                column = (FROM, TO)[number] if number < 2 else name_of_data
                 while column in columns:
                     column += "_"
                 values = self._values(key, count)
@@ -393,8 +397,8 @@ class _Concatenated:
             for depth in (FROM, TO):
                 if depth in columns and columns[depth].dtype.kind != "O":
                     columns[depth] = as_float64(columns[depth])
-            hole = str(self.told.get(owner, {}).get("Name", owner))
-            yield Records(hole, owner, count, columns, ids, str(one["ID"]).lower())
+            hole = str(self.entities.get(owner, {}).get("Name", owner))
+            yield Records(hole, owner, count, columns, ids, str(entity["ID"]).lower())
 
     def _values(self, key: str, count: int) -> Values | None:
         """Return the values of data; None if they are neither numbers nor texts."""
@@ -416,7 +420,7 @@ class _Concatenated:
     def _kind(self, key: str) -> Any:
         """Return the HDF5 group of the type of data."""
         types = self._workspace.base["Types"]["Data types"]
-        return member(types, str(self.told.get(key, {}).get("Type ID", "")))
+        return member(types, str(self.entities.get(key, {}).get("Type ID", "")))
 
 
 def attribute_texts(workspace: Workspace, both: Any) -> list[str]:
@@ -427,7 +431,7 @@ def attribute_texts(workspace: Workspace, both: Any) -> list[str]:
     memory.require_json(size, f"{workspace.file}: its attributes", TableError)
     if name == "Attributes Jsons":
         return rows
-    return [json.dumps(one) for row in rows for one in json.loads(row)["Attributes"]]
+    return [json.dumps(entity) for row in rows for entity in json.loads(row)["Attributes"]]
 
 
 def index_of(workspace: Workspace, both: Any, field: str) -> list[tuple[int, int, str, str]]:
@@ -438,12 +442,12 @@ def index_of(workspace: Workspace, both: Any, field: str) -> list[tuple[int, int
     rows = workspace.read(workspace.dataset(both["Index"], field)).tolist()
     where = both["Data"] if field in both["Data"] else both
     length = len(where[field]) if field in where else 0
-    found = []
+    index = []
     for start, size, owner, data in rows:
         if start + size > length:
             workspace.refuse(f"the index of {field!r} leads beyond its {length:,} values")
-        found.append((int(start), int(size), text_of(owner).lower(), text_of(data).lower()))
-    return found
+        index.append((int(start), int(size), text_of(owner).lower(), text_of(data).lower()))
+    return index
 
 
 def field_of(workspace: Workspace, both: Any, field: str) -> NDArray[Any]:
@@ -461,23 +465,25 @@ class _Single:
     def __init__(self, workspace: Workspace, group: Any) -> None:
         self._workspace = workspace
         self._entities = [
-            (key, one)
-            for key, one in workspace.children(group["Objects"])
+            (key, entity)
+            for key, entity in workspace.children(group["Objects"])
             if workspace.kind_of(key) == "Drillhole"
         ]
 
     def holes(self) -> Iterator[Hole]:
         """Yield the holes in file order."""
-        deepest = {one.id: _largest(one.columns[TO]) for one in self.records(_SINGLE_TABLE)}
-        for key, one in self._entities:
+        deepest = {
+            entity.id: _largest(entity.columns[TO]) for entity in self.records(_SINGLE_TABLE)
+        }
+        for key, entity in self._entities:
             stations = np.empty((0, 3))
-            if "Surveys" in one:
-                dataset = self._workspace.dataset(one, "Surveys")
+            if "Surveys" in entity:
+                dataset = self._workspace.dataset(entity, "Surveys")
                 stations = _rows_of_surveys(self._workspace.read(dataset))
-            stored = self._workspace.number(one, "End of hole", 0.0)
-            place = self._workspace.place_of(one, "Collar")
+            stored = self._workspace.number(entity, "End of hole", 0.0)
+            place = self._workspace.place_of(entity, "Collar")
             end = _end(stored, stations, deepest.get(key, 0.0))
-            yield Hole(_name(one), key, place, end, stations)
+            yield Hole(_name(entity), key, place, end, stations)
 
     def tables(self) -> list[str]:
         """Return the name of the only table of intervals, if a hole has intervals."""
@@ -485,8 +491,8 @@ class _Single:
 
     def records(self, table: str) -> Iterator[Records]:
         """Yield the intervals of each hole that has any."""
-        for key, one in self._entities:
-            data = data_of(self._workspace, one)
+        for key, entity in self._entities:
+            data = data_of(self._workspace, entity)
             depths = {d.name.strip().upper(): d for d in data}
             if FROM not in depths or TO not in depths or "Data" not in depths[FROM].entity:
                 continue
@@ -504,7 +510,7 @@ class _Single:
                 ids[column] = each.id
             for depth in (FROM, TO):
                 columns[depth] = as_float64(columns[depth])
-            yield Records(_name(one), key, count, columns, ids, "")
+            yield Records(_name(entity), key, count, columns, ids, "")
 
 
 def _name(entity: Any) -> str:
@@ -562,7 +568,9 @@ class IntervalTable:
         columns : sequence of tuple
             New columns, and for each row its code, or its number if the column is measured.
         """
-        place_columns(self.columns, (), [one for one, _ in columns], replace=False, name=self.name)
+        place_columns(
+            self.columns, (), [column for column, _ in columns], replace=False, name=self.name
+        )
         made = [(column.name, encoded(column, codes, None)) for column, codes in columns]
         if rows is not None and self.element.kind == SINGLE:
             message = (
@@ -585,10 +593,10 @@ class IntervalTable:
         for name, values in made:
             kind = put_type(base, name, values)
             first = 0
-            for one in self.records:
-                part = values.values[first : first + one.rows]
-                put_data(base, member(base["Objects"], one.id), name, kind, part)
-                first += one.rows
+            for record in self.records:
+                part = values.values[first : first + record.rows]
+                put_data(base, member(base["Objects"], record.id), name, kind, part)
+                first += record.rows
 
 
 class _File:
@@ -610,15 +618,15 @@ class _Adding:
         self._group = member(base["Groups"], table.element.id)
         self._both = self._group["Concatenated Data"]
         self._style = "Attributes Jsons" if "Attributes Jsons" in self._both else "Attributes"
-        raw = [text_of(one) for one in self._both[self._style][...].tolist()]
+        raw = [text_of(entity) for entity in self._both[self._style][...].tolist()]
         self._texts: list[str] = []
         if self._style == "Attributes":
-            entities = [one for text in raw for one in json.loads(text)["Attributes"]]
+            entities = [entity for text in raw for entity in json.loads(text)["Attributes"]]
         else:
             self._texts = raw
             entities = [json.loads(text) for text in raw]
         self._entities: list[dict[str, Any]] = entities
-        self._at = {str(one.get("ID", "")).lower(): n for n, one in enumerate(entities)}
+        self._at = {str(entity.get("ID", "")).lower(): n for n, entity in enumerate(entities)}
 
     def put(
         self,
@@ -628,7 +636,7 @@ class _Adding:
     ) -> None:
         """Split intervals, if `rows` are given, and add the columns."""
         records = self._table.records
-        counts = np.array([one.rows for one in records], np.intp)
+        counts = np.array([record.rows for record in records], np.intp)
         starts = np.concatenate([[0], np.cumsum(counts)])
         whole = np.arange(starts[-1]) if rows is None else rows
         # The rows of the output of each hole follow each other, as those of the table do.
@@ -639,26 +647,26 @@ class _Adding:
         for name, values in made:
             kind = put_type(self._base, name, values)
             parts = []
-            for number, one in enumerate(records):
-                key = new_id(self._base, f"{one.id} {self._table.element.id} {name}")
-                parts.append((one.id, key, values.values[ends[number] : ends[number + 1]]))
-                changed |= self._tell(one, name, key, text_of(kind.attrs["ID"]))
+            for number, record in enumerate(records):
+                key = new_id(self._base, f"{record.id} {self._table.element.id} {name}")
+                parts.append((record.id, key, values.values[ends[number] : ends[number + 1]]))
+                changed |= self._add_data(record, name, key, text_of(kind.attrs["ID"]))
             self._append(name.replace("/", "\u2044"), parts)
         self._write_attributes(changed)
 
-    def _tell(self, one: Records, name: str, key: str, kind: str) -> set[int]:
+    def _add_data(self, record: Records, name: str, key: str, kind: str) -> set[int]:
         """Add data to the attributes of a hole and its table; return the numbers of both."""
-        hole, group = self._at[one.id], self._at[one.group]
-        told = self._entities[hole]
-        if f"Property:{name}" in told:
+        hole, group = self._at[record.id], self._at[record.group]
+        attributes = self._entities[hole]
+        if f"Property:{name}" in attributes:
             message = (
-                f"{self._table.name}: the hole {one.hole!r} has data {name!r} in another table: "
+                f"{self._table.name}: the hole {record.hole!r} has data {name!r} in another table: "
                 "choose another name with column="
             )
             raise TableError(message)
-        told[f"Property:{name}"] = key
+        attributes[f"Property:{name}"] = key
         self._entities[group]["Properties"].append(key)
-        depth = self._entities[self._at[one.data[FROM]]]
+        depth = self._entities[self._at[record.data[FROM]]]
         self._entities.append({
             "Allow delete": True, "Allow move": True, "Allow rename": True, "ID": key,
             "Name": name, "Partially hidden": False, "Public": True, "Visible": False,
@@ -676,7 +684,7 @@ class _Adding:
             rows = list(self._texts)
             for number in changed:
                 rows[number] = json.dumps(self._entities[number])
-            rows += [json.dumps(one) for one in self._entities[len(rows) :]]
+            rows += [json.dumps(entity) for entity in self._entities[len(rows) :]]
         del self._both[self._style]
         put_array(self._both, self._style, np.array(rows, h5py.string_dtype()))
 
@@ -711,11 +719,11 @@ class _Adding:
     ) -> None:
         """Repeat the values of all columns for the pieces of each interval."""
         new: dict[str, tuple[NDArray[np.intp], Mapping[int, float], int]] = {}
-        for number, one in enumerate(self._table.records):
+        for number, record in enumerate(self._table.records):
             part = slice(int(ends[number]), int(ends[number + 1]))
             local = rows[part] - starts[number]
-            for key in map(str.lower, self._entities[self._at[one.group]]["Properties"]):
-                role = next((name for name, data in one.data.items() if data == key), "")
+            for key in map(str.lower, self._entities[self._at[record.group]]["Properties"]):
+                role = next((name for name, data in record.data.items() if data == key), "")
                 new[key] = (local, depths.get(role, {}), part.start)
         data, index = self._both["Data"], self._both["Index"]
         for field in list(data):
@@ -728,9 +736,9 @@ class _Adding:
                 piece = old[start : start + size]
                 key = text_of(row["Data ID"]).lower()
                 if key in new:
-                    local, told, first = new[key]
+                    local, new_depths, first = new[key]
                     piece = piece[local[local < size]].copy()
-                    for place, depth in told.items():
+                    for place, depth in new_depths.items():
                         if first <= place < first + len(piece):
                             piece[place - first] = depth
                 row["Start index"], row["Size"] = at, len(piece)

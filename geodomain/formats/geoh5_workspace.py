@@ -167,16 +167,20 @@ class Workspace:
                 "objects, groups and types: save a workspace from Geoscience ANALYST as .geoh5"
             )
             raise error(message)
-        self._kinds = {key: self._kind(one) for key, one in self.children(self.base["Objects"])}
+        self._kinds = {
+            key: self._kind(entity) for key, entity in self.children(self.base["Objects"])
+        }
         groups, self.holes = self._groups()
         self.elements = tuple(
-            Element(text_of(one.attrs.get("Name", "")), groups.get(key, ()), key, self._kinds[key])
-            for key, one in self.children(self.base["Objects"])
+            Element(
+                text_of(entity.attrs.get("Name", "")), groups.get(key, ()), key, self._kinds[key]
+            )
+            for key, entity in self.children(self.base["Objects"])
         )
 
-    def refuse(self, found: str) -> NoReturn:
+    def refuse(self, fault: str) -> NoReturn:
         """Raise the error for a file that violates its format."""
-        raise damaged(self.file, found, self._error)
+        raise damaged(self.file, fault, self._error)
 
     def children(self, group: Any) -> Iterator[tuple[str, Any]]:
         """Yield the id and the HDF5 group of each entity in a list of entities.
@@ -191,12 +195,12 @@ class Workspace:
             yield name.lower(), group[name]
 
     def _kind(self, entity: Any) -> str:
-        told = entity["Type"].attrs
-        return KINDS.get(bare_id(text_of(told.get("ID", ""))), text_of(told.get("Name", "?")))
+        kind = entity["Type"].attrs
+        return KINDS.get(bare_id(text_of(kind.get("ID", ""))), text_of(kind.get("Name", "?")))
 
     def _groups(self) -> tuple[dict[str, tuple[str, ...]], tuple[Element, ...]]:
         """Return the names of the groups of each object by its id, and the groups of drillholes."""
-        found: dict[str, tuple[str, ...]] = {}
+        groups_of: dict[str, tuple[str, ...]] = {}
         holes: list[Element] = []
         waiting: list[tuple[str, Any, tuple[str, ...]]] = []
         seen: set[str] = set()  # a damaged tree may lead to a group again and again
@@ -205,18 +209,19 @@ class Workspace:
             waiting.append((text_of(root.attrs.get("ID", "")), root, ()))
         while waiting:
             key, group, names = waiting.pop(0)
-            objects = [one for one, _ in self.children(group.get("Objects", ()))]
-            found |= dict.fromkeys(objects, names)
+            objects = [each for each, _ in self.children(group.get("Objects", ()))]
+            groups_of |= dict.fromkeys(objects, names)
             at_root = not names
             name = text_of(group.attrs.get("Name", "")) if at_root else names[-1]
             kind = CONCATENATED if "Concatenated Data" in group else SINGLE
-            if kind == CONCATENATED or any(self._kinds.get(one) == "Drillhole" for one in objects):
+            has_holes = any(self._kinds.get(each) == "Drillhole" for each in objects)
+            if kind == CONCATENATED or has_holes:
                 holes.append(Element(name, names[:-1], key.lower(), kind))
-            for inner, one in self.children(group.get("Groups", ())):
+            for inner, entity in self.children(group.get("Groups", ())):
                 if inner not in seen:
                     seen.add(inner)
-                    waiting.append((inner, one, (*names, text_of(one.attrs.get("Name", "")))))
-        return found, tuple(holes)
+                    waiting.append((inner, entity, (*names, text_of(entity.attrs.get("Name", "")))))
+        return groups_of, tuple(holes)
 
     def kind_of(self, key: str) -> str:
         """Return the kind of the object with an id."""
@@ -232,18 +237,20 @@ class Workspace:
         An object has its name if no other object has it, else its path if no other object has that,
         else its name and id.
         """
-        those = [one for one in (*self.elements, *self.holes) if one.kind in kinds]
-        names, paths = Counter(one.name for one in those), Counter(one.path for one in those)
-        found: dict[str, Element] = {}
-        for one in those:
-            by_path = one.path if one.groups and paths[one.path] == 1 else f"{one.name} {one.id}"
-            found[one.name if names[one.name] == 1 else by_path] = one
-        return found
+        those = [element for element in (*self.elements, *self.holes) if element.kind in kinds]
+        names = Counter(element.name for element in those)
+        paths = Counter(element.path for element in those)
+        by_label: dict[str, Element] = {}
+        for element in those:
+            is_unique = element.groups and paths[element.path] == 1
+            longer = element.path if is_unique else f"{element.name} {element.id}"
+            by_label[element.name if names[element.name] == 1 else longer] = element
+        return by_label
 
     def names(self, wanted: str, kinds: Sequence[str]) -> bool:
         """Return whether a text is the name, the path or the id of an object of some kinds."""
-        known = self.labels(kinds)
-        return wanted in known or any(one.is_called(wanted) for one in known.values())
+        labels = self.labels(kinds)
+        return wanted in labels or any(element.is_called(wanted) for element in labels.values())
 
     def find(self, wanted: str | None, kinds: Sequence[str]) -> Element:
         """Return the object of some kinds that has a name, path or id, or the only such object.
@@ -253,27 +260,33 @@ class Workspace:
         GeodomainError
             If there is none, or if several objects have the name; the message lists the names.
         """
-        known, what = self.labels(kinds), _WORDS[kinds[0]]
-        if wanted in known:
-            return known[wanted]
-        found = {k: one for k, one in known.items() if wanted is None or one.is_called(wanted)}
-        if len(found) == 1:
-            return next(iter(found.values()))
-        if found:
+        labels, what = self.labels(kinds), _WORDS[kinds[0]]
+        if wanted in labels:
+            return labels[wanted]
+        matching = {
+            k: element
+            for k, element in labels.items()
+            if wanted is None or element.is_called(wanted)
+        }
+        if len(matching) == 1:
+            return next(iter(matching.values()))
+        if matching:
             called = "" if wanted is None else f" called {wanted!r}"
             several = _SEVERAL.get(what, f"{what}s")
             message = (
-                f"{self.file} holds {len(found)} {several}{called}: choose one of "
-                f"{listed(list(found))}, as {self.file}:NAME"
+                f"{self.file} holds {len(matching)} {several}{called}: choose one of "
+                f"{listed(list(matching))}, as {self.file}:NAME"
             )
-        elif wanted is None or not known:
-            held = listed(list(dict.fromkeys(one.kind for one in self.elements))) or "nothing"
+        elif wanted is None or not labels:
+            held = (
+                listed(list(dict.fromkeys(element.kind for element in self.elements))) or "nothing"
+            )
             message = f"{self.file} has no {what}: it holds {held}"
         else:
-            folded = {name.casefold(): name for name in known}
+            folded = {name.casefold(): name for name in labels}
             close = get_close_matches(wanted.casefold(), folded, 1)
             hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
-            message = f"{self.file} has no {what} {wanted!r}: it holds {listed(list(known))}{hint}"
+            message = f"{self.file} has no {what} {wanted!r}: it holds {listed(list(labels))}{hint}"
         raise self._error(message)
 
     # Arrays. A file may declare any number of values, so that numbers are counted before memory
@@ -283,13 +296,13 @@ class Workspace:
         """Return an array of an entity, before it is read; refuse values in another file."""
         import h5py
 
-        found = group.get(name)
-        if not isinstance(found, h5py.Dataset) or found.ndim != 1 + (name == "Cells"):
+        array = group.get(name)
+        if not isinstance(array, h5py.Dataset) or array.ndim != 1 + (name == "Cells"):
             self.refuse(f"{text_of(group.attrs.get('Name', ''))!r} has no array {name!r}")
-        other = h5py.h5o.get_info(found.id).fileno != h5py.h5o.get_info(self.base.id).fileno
-        if other or found.external or found.is_virtual:
+        other = h5py.h5o.get_info(array.id).fileno != h5py.h5o.get_info(self.base.id).fileno
+        if other or array.external or array.is_virtual:
             self.refuse(f"the array {name!r} is in another file")
-        return found
+        return array
 
     def read(self, dataset: Any) -> NDArray[Any]:
         """Return all values of an array, if they fit into memory and the file."""
@@ -371,13 +384,13 @@ def data_of(workspace: Workspace, entity: Any, association: str = "Cell") -> lis
 
     Other data, such as pictures, dates and comments, are left out.
     """
-    found = []
-    for key, one in workspace.children(entity.get("Data", ())):
-        primitive = text_of(one["Type"].attrs.get("Primitive type", ""))
-        where = text_of(one.attrs.get("Association", ""))
+    data = []
+    for key, item in workspace.children(entity.get("Data", ())):
+        primitive = text_of(item["Type"].attrs.get("Primitive type", ""))
+        where = text_of(item.attrs.get("Association", ""))
         if primitive in _PRIMITIVES and where == association:
-            found.append(Data(text_of(one.attrs.get("Name", "")), key, one, primitive))
-    return sorted(found, key=lambda one: one.name)
+            data.append(Data(text_of(item.attrs.get("Name", "")), key, item, primitive))
+    return sorted(data, key=lambda item: item.name)
 
 
 def values_of(workspace: Workspace, data: Data, count: int) -> Values:
@@ -416,23 +429,23 @@ def decoded(raw: NDArray[Any], primitive: str, names: Callable[[], dict[int, str
         return np.where(none, np.nan, raw) if none.any() else raw
     if primitive == "Referenced":
         codes, index = np.unique(raw.astype(np.int64), return_inverse=True)
-        known = names()
-        told = [known.get(code, str(code)) if code > 0 else "" for code in codes.tolist()]
-        return np.array([*told, ""], object)[index]
+        texts = names()
+        decoded_texts = [texts.get(code, str(code)) if code > 0 else "" for code in codes.tolist()]
+        return np.array([*decoded_texts, ""], object)[index]
     return raw
 
 
 def texts(workspace: Workspace, dataset: Any) -> NDArray[np.object_]:
     """Return an array of texts, read part by part, because one stored text may repeat often."""
     most = memory.most_unpacked(workspace.place.stat().st_size)
-    found, total = np.empty(len(dataset), object), 0
+    values, total = np.empty(len(dataset), object), 0
     for begin in range(0, len(dataset), _ROWS):
-        part = [text_of(one) for one in dataset[begin : begin + _ROWS].tolist()]
+        part = [text_of(text) for text in dataset[begin : begin + _ROWS].tolist()]
         total += sum(map(len, part))
         if total > most:
             workspace.refuse("its texts are longer than the file")
-        found[begin : begin + _ROWS] = part
-    return found
+        values[begin : begin + _ROWS] = part
+    return values
 
 
 def value_map(workspace: Workspace, kind: Any) -> dict[int, str]:
@@ -570,8 +583,8 @@ def new_id(base: Any, what: str) -> str:
     """Return an id that is not in the file; the same file always gives the same id."""
     number = 0
     while True:
-        found = f"{{{uuid.uuid5(uuid.NAMESPACE_OID, f'geodomain {what} {number}')}}}"
-        taken = (base["Data"], base["Objects"], base["Groups"], base["Types/Data types"])
-        if not any(found in each for each in taken):
-            return found
+        key = f"{{{uuid.uuid5(uuid.NAMESPACE_OID, f'geodomain {what} {number}')}}}"
+        groups = (base["Data"], base["Objects"], base["Groups"], base["Types/Data types"])
+        if not any(key in each for each in groups):
+            return key
         number += 1

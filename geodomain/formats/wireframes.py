@@ -180,8 +180,8 @@ def _state(path: Path, wanted: str | None) -> _FileState | None:
     if not path.is_file():
         return None
     status = path.stat()
-    known = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-    return path.resolve(), *known, wanted
+    stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return path.resolve(), *stamp, wanted
 
 
 def _parsed(path: Path) -> tuple[Format, Solids]:
