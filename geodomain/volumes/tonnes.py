@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ from geodomain.formats.blocks import (
     read_columns,
     require_table_name,
 )
+from geodomain.formats.grids import GridModel
+from geodomain.inputs import is_grid
 from geodomain.progress import Progress, show_progress
 from geodomain.result_tables import html_table, records_frame, text_table
 from geodomain.settings import renamed
@@ -56,6 +58,7 @@ from geodomain.volumes.tonnage import (
 
 if TYPE_CHECKING:
     import pandas
+    import pyvista
     from narwhals.typing import IntoDataFrame
 
 
@@ -65,7 +68,7 @@ Cutoffs = CutoffValues | Mapping[str, CutoffValues]
 
 @renamed(domain="column")
 def tonnes(
-    frame: IntoDataFrame,
+    frame: IntoDataFrame | pyvista.DataSet,
     *,
     density: str | float,
     grade: str | Sequence[str] = (),
@@ -83,8 +86,9 @@ def tonnes(
 
     Parameters
     ----------
-    frame : pandas or polars DataFrame, or pyarrow.Table
-        A row for each block, with its centroid, its sizes and the columns named below.
+    frame : pandas or polars DataFrame, pyarrow.Table, or PyVista grid
+        A row for each block, with its centroid, its sizes and the columns named below. The blocks
+        of a grid are its cells, and its columns are the cell data.
     density : str or float
         The column of densities, or one density for all blocks. Tonnes are volume times density.
     grade : str or sequence of str
@@ -166,7 +170,9 @@ def tonnes(
         density_unit, background, classification,
     )  # fmt: skip
     with collect_warnings() as warned:
-        blocks = BlockFrame(frame, options=options)
+        if is_grid(frame):
+            return report(_checked_sum(GridModel(frame, options), wanted), warned)
+        blocks = BlockFrame(cast("IntoDataFrame", frame), options=options)
         points, sizes, where = blocks.blocks(options)
         sizes = _require(wanted, sizes, where, NAME)
         refuse_geometry(density, *blocks.geometry(options), NAME)
@@ -264,10 +270,7 @@ def tonnes_file(
         show_progress(progress, "adding") as report_progress,
     ):
         with open_model(path, options) as opened:
-            checks = VolumeChecks(opened.axes, times=realisations_of(opened.facts()))
-            tonnage = _add_up(opened, wanted, checks, threads=threads, progress=report_progress)
-        for sentence in (*checks.warnings(), *tonnage_warnings(tonnage)):
-            warn(sentence)
+            tonnage = _checked_sum(opened, wanted, threads=threads, progress=report_progress)
         result = report(tonnage, warned)
         if target is not None:
             target.write(memoryview(result.to_csv().encode()))
@@ -292,6 +295,21 @@ def require_amounts(
             find_column(opened.columns, name, opened.name)
         refuse_geometry(density, opened.centroid, opened.sizes, opened.name)
         refuse_commas(cut, spelled, opened)
+
+
+def _checked_sum(
+    model: BlockFile,
+    wanted: Wanted,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tonnage:
+    """Add up the blocks of an open model, and warn of doubtful blocks and values."""
+    checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
+    tonnage = _add_up(model, wanted, checks, threads=threads, progress=progress)
+    for sentence in (*checks.warnings(), *tonnage_warnings(tonnage)):
+        warn(sentence)
+    return tonnage
 
 
 def _add_up(
