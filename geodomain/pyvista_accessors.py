@@ -305,8 +305,8 @@ class SurfaceAccessor(PointsAccessor):
 
 
 def register() -> None:
-    """Register the accessors with PyVista; does nothing before PyVista 0.48."""
-    add = getattr(pyvista, "register_dataset_accessor", None)
+    """Register the accessors with PyVista, unless it is older than 0.48."""
+    add = vars(pyvista).get("register_dataset_accessor")
     if add is None:
         return
     for name in ("ImageData", "RectilinearGrid", "StructuredGrid", "UnstructuredGrid"):

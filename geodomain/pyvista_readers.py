@@ -14,6 +14,7 @@ from geodomain.errors import MeshError
 from geodomain.formats.grids import read_grid
 from geodomain.formats.registry import (
     FORMATS,
+    TEXT,
     TEXT_TABLES,
     Format,
     Head,
@@ -29,13 +30,15 @@ from geodomain.tables.settings import TableKeywords
 if TYPE_CHECKING:
     import pyvista
 
-# Extensions of text tables besides those of `FORMATS`. `.dat` is a format of PyVista.
-_TEXT = (".csv", ".csv.gz", ".tsv")
-
 
 def extensions() -> tuple[str, ...]:
     """Return all extensions of geodomain's formats; PyVista reads some of them itself."""
-    return (*_TEXT, *dict.fromkeys(each for form in FORMATS for each in form.extensions))
+    return (
+        ".csv",
+        ".csv.gz",
+        ".tsv",
+        *dict.fromkeys(each for form in FORMATS for each in form.extensions),
+    )
 
 
 def read(path: str, **table: Unpack[TableKeywords]) -> pyvista.DataSet | pyvista.MultiBlock:
@@ -75,18 +78,21 @@ def read(path: str, **table: Unpack[TableKeywords]) -> pyvista.DataSet | pyvista
     meshes = format_of_meshes(head)
     if _is_of_meshio(head.extension, meshes):
         return _read_meshio(place)
-    if meshes is None or _is_of_blocks(path, head, meshes):
+    if _is_of_blocks(path, head, meshes):
         return cast("pyvista.DataSet", read_grid(path, table_options(**table)))
     if table:
-        message = f"{place.name} is {meshes.name}, a wireframe: it has no option {min(table)}="
+        message = f"{place.name} is a wireframe, which has no option {min(table)}="
         raise TypeError(message)
-    if meshes.contents:
+    if meshes is not None and meshes.contents:
         return _read_elements(place, meshes)
     return _as_one({name: mesh.to_pyvista() for name, mesh in read_meshes(path).items()})
 
 
-def _is_of_blocks(path: str, head: Head, meshes: Format) -> bool:
-    """Return whether a file that may hold wireframes is a block model."""
+def _is_of_blocks(path: str, head: Head, meshes: Format | None) -> bool:
+    """Return whether a file is a block model; `meshes` is its format if it may hold wireframes."""
+    if meshes is None:
+        of_blocks = [e for form in FORMATS if form.open_blocks for e in form.extensions]
+        return head.extension in (*TEXT, *of_blocks)
     if meshes.contents:
         return False  # it may be both
     if meshes.holds_blocks:

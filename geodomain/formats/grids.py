@@ -94,7 +94,7 @@ def read_grid(source: str, options: TableOptions) -> Any:
                     put_column(grid, name, opened.values(number)[order])
                 return grid
             return grid_of(opened.gathered(), opened.name)
-    return grid_of(gathered(source, options), source)
+    return grid_of(gathered(source, options), opened.name)
 
 
 def grid_of(blocks: Blocks, name: str) -> Any:
