@@ -161,6 +161,6 @@ def _read_meshio(place: Path) -> pyvista.DataSet:
         raise MeshError(message) from None
     try:
         return pyvista.read_meshio(place)
-    except ReadError as error:
-        message = f"{place.name} is not a {names[0]}, and meshio cannot read it: {error}"
+    except (ReadError, SystemExit) as error:  # meshio would end the program
+        message = f"{place.name} is not a {names[0]}, and meshio cannot read it either"
         raise MeshError(message) from error

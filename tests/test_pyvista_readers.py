@@ -170,10 +170,11 @@ def test_files_of_meshio_go_on_to_meshio(tmp_path: Path, monkeypatch: pytest.Mon
 @needs("meshio")
 def test_a_mesh_of_gmsh_is_read_by_meshio(tmp_path: Path) -> None:
     path = tmp_path / "a.msh"
-    pyvista.save_meshio(path, pyvista.Sphere().cast_to_unstructured_grid())
+    grid = pyvista.Sphere().cast_to_unstructured_grid()
+    pyvista.save_meshio(path, grid, file_format="gmsh")
     assert pyvista.read(path).n_cells == pyvista.Sphere().n_cells
-    path.write_text("$MeshFormat\n2.2 0 8\n")
-    with pytest.raises(MeshError, match="meshio cannot read it"):
+    path.write_text("junk")
+    with pytest.raises(MeshError, match="meshio cannot read it either"):
         pyvista.read(path)
 
 
