@@ -343,7 +343,9 @@ def test_a_label_on_the_grid_is_the_label_of_the_file(tmp_path: Path) -> None:
 # --- Files that cannot be read, and addresses.
 
 
-def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "meshio", None)
+
     def told(name: str, text: str, error: type[Exception] = MeshError) -> str:
         (tmp_path / name).write_text(text)
         with pytest.raises(error) as caught:

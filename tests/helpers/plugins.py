@@ -14,8 +14,9 @@ def _release() -> tuple[int, ...]:
         return (0,)
 
 
+HAS_PLUGINS = _release() >= (0, 48)
 has_plugins = pytest.mark.skipif(
-    _release() < (0, 48), reason="PyVista before 0.48 has no plug-ins, or is not installed"
+    not HAS_PLUGINS, reason="PyVista before 0.48 has no plug-ins, or is not installed"
 )
 
 
