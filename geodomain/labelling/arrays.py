@@ -492,7 +492,9 @@ def label_lattice(
         For arrays.
     xarray.DataArray of str
         For coordinates of xarray: an array named ``domain`` with these coordinates and the
-        dimensions of x, y and z, in the order x, y, z or in the order of `like`.
+        dimensions of x, y and z, in the order x, y, z or in the order of `like`. From a grid or
+        `like` it also has all other coordinates that belong to these dimensions or to none, such
+        as ``spatial_ref``, and the ``grid_mapping`` of the CF conventions.
 
     Raises
     ------
@@ -521,8 +523,9 @@ def label_lattice(
         domains = y if isinstance(y, Mapping) else as_domains(cast("DomainsLike", y))
         (x, y, z), own, variables = axes_of(x)
         like = own if like is None else like
-        if columns is None and not isinstance(domains, Mapping):
-            columns = variables  # a mapping has no conditions
+        if columns is None and not isinstance(domains, Mapping):  # a mapping has no conditions
+            used = {plain_name(each.column) for _, some in domains.conditions for each in some}
+            columns = {name: each for name, each in variables.items() if plain_name(name) in used}
     along = cast("Sequence[ArrayLike | Dimensioned]", (x, y, z))
     dims = dimensions(along, like)
     axes = [as_doubles(np.asarray(axis), name) for name, axis in zip("xyz", along, strict=True)]
