@@ -40,7 +40,16 @@ class _Labelling(Generic[DataT]):
     _noun, _of_points = "the grid", False
 
     def __init__(self, dataset: DataT) -> None:
-        self._dataset = dataset
+        self._held = dataset
+
+    @property
+    def _dataset(self) -> DataT:
+        """The data set of the accessor.
+
+        PyVista 0.48 stores the accessor in the data set. That cycle is never freed, so it is cut.
+        """
+        vars(self._held).pop("geodomain", None)
+        return self._held
 
     def label(
         self,
@@ -217,7 +226,7 @@ class GridAccessor(_Labelling[pyvista.DataSet]):
         return label(self._dataset, domains, **keywords)
 
 
-class PointsAccessor(_Labelling[pyvista.DataSet]):
+class PointsAccessor(_Labelling[DataT]):
     """What geodomain does with points: their labels become arrays of the points."""
 
     _noun, _of_points = "the data set", True
@@ -228,10 +237,8 @@ class PointsAccessor(_Labelling[pyvista.DataSet]):
         return label(self._dataset, domains, columns=columns, **keywords)
 
 
-class SurfaceAccessor(PointsAccessor):
+class SurfaceAccessor(PointsAccessor[pyvista.PolyData]):
     """What geodomain does with a surface: check, repair and measure it, and label its points."""
-
-    _dataset: pyvista.PolyData
 
     def check(self) -> MeshReport:
         """Count and locate the faults of the surface; see `geodomain.check`."""
