@@ -75,7 +75,7 @@ _NAMES = {
     "statistics.validation": "Validation validate",
     "volumes.distance": "DistanceSummary Nearest distance_file distances nearest",
     "volumes.shares": "proportions proportions_lattice",
-    "volumes.solids": "ShellVolume VolumeReport volume_report",
+    "volumes.solids": "VolumeReport volume_report",
     "volumes.tonnes": "Tonnes tonnes tonnes_file",
     "wireframes": "MeshCheck check check_file fill_holes weld write_mesh",
 }

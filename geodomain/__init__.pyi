@@ -89,7 +89,6 @@ from geodomain.volumes.distance import distances as distances
 from geodomain.volumes.distance import nearest as nearest
 from geodomain.volumes.shares import proportions as proportions
 from geodomain.volumes.shares import proportions_lattice as proportions_lattice
-from geodomain.volumes.solids import ShellVolume as ShellVolume
 from geodomain.volumes.solids import VolumeReport as VolumeReport
 from geodomain.volumes.solids import volume_report as volume_report
 from geodomain.volumes.tonnes import Tonnes as Tonnes

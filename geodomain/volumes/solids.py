@@ -62,7 +62,8 @@ class VolumeReport:
     area : float
         The area of all triangles.
     shells : tuple of ShellVolume
-        The shells; empty if there is no volume.
+        The shells, each with its number of ``triangles``, its ``area``, its ``volume`` and whether
+        it ``counts``; empty if there is no volume.
     note : str
         The reason for a missing volume, or "".
     """
@@ -129,7 +130,7 @@ def volume_report(mesh: MeshLike) -> VolumeReport:
     >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
     >>> report = geodomain.volume_report((corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]))
     >>> print(report)
-    mesh: volume 121.5, area 191.6480574
+    mesh: volume 121.5, area 191.6480577
     """
     mesh = as_mesh(mesh)
     whole = check.check(mesh)
