@@ -367,13 +367,15 @@ def put_column(dataset: Any, name: str, values: Values, *, points: bool = False)
         numbers = values.astype(values.dtype.newbyteorder("="), copy=False)
         (dataset.point_data if points else dataset.cell_data)[name] = numbers
         return
-    each = values if values.dtype.kind == "U" else np.array([said(one) for one in values.tolist()])
-    texts, index = np.unique(each.astype(np.str_), return_inverse=True)
-    places = index.astype(np.int32)
-    if len(texts) and not texts[0]:
-        places[index == 0] = -1
+    texts = values if values.dtype.kind == "U" else np.array([*map(said, values.tolist())], np.str_)
+    # Only the first text of each run of equal texts is looked up.
+    first = np.flatnonzero(np.concatenate([[True], texts[1:] != texts[:-1]])[: len(texts)])
+    words, index = np.unique(texts[first], return_inverse=True)
+    places = np.repeat(index.astype(np.int32), np.diff(np.append(first, len(texts))))
+    if len(words) and not words[0]:
+        places[places == 0] = -1
     held = dataset.GetPointData() if points else dataset.GetCellData()
-    put(held, category_array(name, texts.tolist(), places))
+    put(held, category_array(name, words.tolist(), places))
 
 
 def category_array(name: str, texts: Sequence[str], index: NDArray[np.int32]) -> Any:

@@ -392,6 +392,7 @@ def _measured(
         column,
         None,
         name="the grid",
+        known_axes=True,
     )
     if settings.proportions is not None:
         warn_of_blocks(points, sizes, domains, settings, whole=True, reach=True, axes=cells.axes)
