@@ -196,12 +196,7 @@ class _Work:
     def result(self, warned: Iterable[str]) -> Statistics:
         """Return the statistics of all grades, with the warnings issued so far."""
         samples = self._samples
-        notes = [
-            f"{name}: {counted(count, 'value')} below detection, read by below_detection="
-            f"{samples.negative[name].below!r}"
-            for name, count in samples.below.items()
-            if count
-        ]
+        notes = samples.below_notes()
         if not samples.weights.name and samples.weights.number is None:
             notes.append(
                 f"each {samples.word} has the same weight: to weight by length, for example, name "

@@ -103,7 +103,7 @@ def _along_holes(
     )
     return _Samples(
         points,
-        negative.take(column.numbers()),
+        negative.take(column.numbers(), cells=column.below_detection()),
         np.where(usable, rows.ends - rows.starts, 0.0),
         _in_order(rows.holes, holes.names),
         True,
@@ -159,7 +159,8 @@ class _PointReader:
         """Add the rows of a chunk."""
         values = with_policy(column(self._place), self._below)
         self._negative.below = values.rule.below
-        grades = self._negative.take(values.numbers(), self._rows)
+        below = values.below_detection()
+        grades = self._negative.take(values.numbers(), self._rows, below)
         weights, holes = np.ones(len(points)), np.full(len(points), -1)
         if self._weighted:
             starts, ends = (column(self._roles[role]).numbers() for role in ("from", "to"))
@@ -321,6 +322,7 @@ def contacts(
         weighted=read.weighted,
         edge=edge or 0.0,
         negative=read.negative.count,
+        notes=tuple(read.negative.notes()),
         findings=found,
         dips=holes.report.dips if holes is not None else "",
         colours=listed.colours,

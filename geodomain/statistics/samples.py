@@ -121,7 +121,6 @@ class Samples:
         self.negative = {
             name: NegativeGrades(name, options.below_detection) for name in self.grades
         }
-        self.below = dict.fromkeys(self.grades, 0)
         self.spelled = LabelSpellings(self.column or "")
         self.labels: list[str] = []
         self._holes: list[str] = []
@@ -149,8 +148,8 @@ class Samples:
         for name, source in self.grades.items():
             cells = column(source)
             numbers = cells.numbers()[there]
-            self.below[name] += cells.below_detection()
-            self._values[name].append(self.negative[name].take(numbers, self.rows))
+            below = cells.below_detection()
+            self._values[name].append(self.negative[name].take(numbers, self.rows, below))
             count = len(numbers)
         if points is not None:
             count = len(points)
@@ -170,6 +169,10 @@ class Samples:
         if self.placed and points is not None:
             self._points.append(points)
         self.rows += count
+
+    def below_notes(self) -> list[str]:
+        """Return notes on the cells below detection."""
+        return [note for grade in self.negative.values() for note in grade.notes()]
 
     def values(self, grade: str) -> Floats:
         """Return the grades of all rows, NaN where missing, and release them: call this once."""

@@ -667,6 +667,7 @@ class _Work:
                 *_alone(rows, "blocks", "samples"),
                 *blocks.spelled.notes(),
                 *samples.spelled.notes(),
+                *dict.fromkeys([*blocks.below_notes(), *samples.below_notes()]),
             ),
         )
 

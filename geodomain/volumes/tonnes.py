@@ -38,7 +38,7 @@ from geodomain.settings import renamed
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame
 from geodomain.tables.in_memory import NAME, BlockFrame
-from geodomain.tables.numbers import BelowDetection
+from geodomain.tables.numbers import BelowDetection, below_notes
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import ColumnKeywords, TableKeywords
 from geodomain.tables.vendors import find_column
@@ -183,6 +183,7 @@ def tonnes(
             if wanted.classification
             else None,
         )
+        tonnage.add_below(lambda name: columns[name].below_detection())
         for sentence in (*checks.warnings(mend="make it NaN"), *tonnage_warnings(tonnage)):
             warn(sentence)
     return report(tonnage, warned)
@@ -328,6 +329,7 @@ def _add_up(
             labels,
             classes if wanted.classification else None,
         )
+        tonnage.add_below(lambda name: column(name).below_detection())
 
     read_columns(model, wanted.columns, add, threads=threads, progress=progress)
     return tonnage
@@ -871,7 +873,8 @@ def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
 
 
 def _notes(tonnage: Tonnage) -> Iterator[str]:
-    """Yield notes on densities, and on labels that differ only in spelling."""
+    """Yield notes on cells below detection, on densities, and on labels by their spelling."""
+    yield from below_notes(tonnage.below, tonnage.wanted.below_detection)
     yield from tonnage.densities.notes()
     if not tonnage.wanted.shares:
         yield from tonnage.spelled.notes()
