@@ -441,6 +441,7 @@ def compare_with(
     about the holes so far.
     """
     found: list[Finding] = []
+    earlier = list(before)
     if domains is None:
         return found
     if ground is None:
@@ -451,11 +452,17 @@ def compare_with(
         ]
         ground = topography_among(surfaces, paths)
         if ground is not None:
-            check_topography(found, ground, paths)
-    if all(each.code != "dip-from-vertical" for each in (*before, *found)):
+            check_topography(found, ground, paths, radians=in_radians(earlier))
+    explained = ("dip-from-vertical", "angles-radians")
+    if all(each.code not in explained for each in (*earlier, *found)):
         solids = [each for each in domains if not each.is_surface]
         check_dips(found, [mesh for each in solids for mesh in each.meshes], paths)
     return found
+
+
+def in_radians(found: Iterable[Finding]) -> bool:
+    """Return whether a finding says that angles seem to be radians."""
+    return any(each.code == "angles-radians" for each in found)
 
 
 def settle(holes: Drillholes, found: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -748,7 +755,7 @@ def make_holes(
     check_signs(found, names, upward)
     paths = HolePaths(names, points, ends, curves)
     if topography is not None:
-        check_topography(found, topography, paths)
+        check_topography(found, topography, paths, radians=in_radians(found))
     matched = {
         key: match_intervals(table, index, ends, left_out, key) for key, table in logs.items()
     }
