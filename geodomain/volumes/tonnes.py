@@ -426,7 +426,7 @@ def metal_units(
 
 def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
     """Raise TableError if the table has decimal commas and a cut-off has commas but no point."""
-    if not spelled or model.facts().get("decimal mark") != "comma":
+    if not spelled or not has_decimal_commas(model):
         return
     text = spelled[0]
     numbers = text.split(",")
@@ -437,6 +437,11 @@ def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
         mend = f"write {one} for one cut-off, or {each} for two"
     message = f"{model.name} has decimal commas, so the cut-off {text!r} is ambiguous: {mend}"
     raise TableError(message)
+
+
+def has_decimal_commas(model: BlockFile) -> bool:
+    """Return whether a model is a text table whose decimal mark is a comma."""
+    return model.facts().get("decimal mark") == "comma"
 
 
 def _cutoffs(
