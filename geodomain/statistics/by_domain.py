@@ -115,7 +115,8 @@ def stats(
     Warns
     -----
     GeodomainWarning
-        For missing grades, weights and coordinates, and for negative grades. Also if
+        For missing grades, weights and coordinates, for negative grades, and for blocks that occur
+        twice, overlap or leave gaps. Also if
         ``decluster="auto"`` finds no best size of cells, because the smallest or the largest cells
         have the extreme mean: there are no declustered statistics then.
 
@@ -234,6 +235,7 @@ class _Work:
             yield from lost_rows(samples, row.grade, row.missing, row.without_weight, left_out)
         for grade in samples.negative.values():
             yield from grade.warnings(samples.word)
+        yield from samples.volume_warnings()
         yield from self._unweighed
 
     def _of_group(self, grade: str, group: Group, values: Floats) -> Iterator[StatsRow]:

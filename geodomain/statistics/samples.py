@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import LabelSpellings
 from geodomain.compute.data import Floats
 from geodomain.drillholes.tables import Reading, has_roles, read_table, usual_column
@@ -118,6 +119,7 @@ class Samples:
         self.placed = placed
         self.axes, self.largest = np.eye(3), np.zeros(3)
         self.frame: LocalFrame | None = None
+        self.volumes: VolumeChecks | None = None
         self.negative = {
             name: NegativeGrades(name, options.below_detection) for name in self.grades
         }
@@ -153,6 +155,8 @@ class Samples:
             count = len(numbers)
         if points is not None:
             count = len(points)
+        if self.volumes is not None and points is not None and sizes is not None:
+            self.volumes.add(points, sizes)
         if sizes is not None and count:
             with np.errstate(invalid="ignore"):
                 self.largest = np.fmax(self.largest, np.fmax.reduce(sizes, axis=0))
@@ -169,6 +173,11 @@ class Samples:
         if self.placed and points is not None:
             self._points.append(points)
         self.rows += count
+
+    def volume_warnings(self) -> Iterator[str]:
+        """Yield warnings about blocks that occur twice, overlap or leave gaps, as `tonnes`."""
+        if self.volumes is not None:
+            yield from self.volumes.warnings()
 
     def below_notes(self) -> list[str]:
         """Return notes on the cells below detection."""
@@ -273,6 +282,9 @@ def gather_samples(
                 sized=bool(model.sizes) or not model.centroid, placed=bool(purpose),
             )  # fmt: skip
             samples.frame, samples.axes = model.frame.lattice, model.axes
+            if model.sizes:
+                times = realisations_of(model.facts())
+                samples.volumes = VolumeChecks(model.axes, times=times)
             read_columns(model, samples.columns, samples.add, threads=threads, progress=progress)
             return samples
     except CentroidError as error:
@@ -338,5 +350,6 @@ def _of_frame(
     sized = sizes is not None
     samples = Samples(settings, grades, blocks.names, options, NAME, sized=sized, placed=placed)
     samples.frame, samples.axes = layout.lattice, layout.axes
+    samples.volumes = VolumeChecks(layout.axes) if sized else None
     samples.add(points, sizes, lambda name: blocks.column(blocks.find(name)), slice(None))
     return samples

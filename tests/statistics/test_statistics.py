@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import inspect
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import Field, fields
 from fractions import Fraction
@@ -529,3 +530,29 @@ def test_real_assays_agree_with_numpy(name: str, shared_data: Path) -> None:
         assert [
             row.quartile_1, row.median, row.quartile_3, row.p90, row.p95, row.p99,
         ] == pytest.approx(wanted.tolist())  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["stats", "validate"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+def test_blocks_that_count_twice_are_told(command: str, kind: str) -> None:
+    places = [5.0, 15.0, 25.0, 5.0]
+    blocks = pandas.DataFrame({"X": places, "Y": 5.0, "Z": 5.0, "DX": 10.0, "DY": 10.0, "DZ": 10.0})
+    blocks["AU"] = [9.0, 1.0, 1.0, 9.0]
+    blocks.to_csv("b.csv", index=False)
+    blocks.to_parquet("b.parquet")
+    samples = blocks[["X", "Y", "Z", "AU"]].iloc[:3]
+    source = blocks if kind == "frame" else f"b.{kind}"
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        if command == "stats":
+            geodomain.stats(source, "AU")
+        else:
+            geodomain.validate(source, "AU", samples=samples)
+    told = [str(each.message).split(":")[0] for each in warned]
+    assert told == [
+        "1 block has the same centroid as another block",
+        "the blocks have 1.333 times the volume of their bounding box",
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        geodomain.stats(blocks.iloc[:3], "AU")
