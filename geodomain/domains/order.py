@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.checks.columns import refuse_nan
+from geodomain.checks.columns import require_rest_label
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.defaults import LabelDefaults
 from geodomain.domains.domain import (
@@ -109,7 +109,7 @@ class Domains(LabelDefaults):
             seen[name] = where
         for what in ("background", "unassigned"):
             label = getattr(self, what)
-            refuse_nan(label, what)
+            require_rest_label(label, what)
             if label in seen:
                 message = (
                     f"{what} is {shown(label)}, which is also the name of {seen[label]}: change "
