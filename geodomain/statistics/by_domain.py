@@ -235,7 +235,7 @@ class _Work:
             yield from lost_rows(samples, row.grade, row.missing, row.without_weight, left_out)
         for grade in samples.negative.values():
             yield from grade.warnings(samples.word)
-        yield from samples.volume_warnings()
+        yield from samples.place_warnings()
         yield from self._unweighed
 
     def _of_group(self, grade: str, group: Group, values: Floats) -> Iterator[StatsRow]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import MISSING_OPTION, BlockChecks
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import domains_to_label
@@ -294,6 +295,10 @@ def contacts(
         options = table_options(**among(TableKeywords, keywords))
         columns = dict(keywords.get("columns") or {})
         read = _at_points(samples, grade, listed.below_detection, options, columns, threads)
+        places = BlockChecks(compare=False)
+        places.add(read.points)
+        for sentence in places.warnings(mend=MISSING_OPTION):
+            warn(sentence)
     else:
         _refuse_places(keywords)
         holes = for_samples(holes, among(SampleKeywords, keywords))

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.blocks import VolumeChecks, realisations_of
+from geodomain.checks.blocks import (
+    MISSING_OPTION,
+    BlockChecks,
+    VolumeChecks,
+    realisations_of,
+)
 from geodomain.checks.columns import LabelSpellings
 from geodomain.compute.data import Floats
 from geodomain.drillholes.tables import Reading, has_roles, read_table, usual_column
@@ -120,6 +125,7 @@ class Samples:
         self.axes, self.largest = np.eye(3), np.zeros(3)
         self.frame: LocalFrame | None = None
         self.volumes: VolumeChecks | None = None
+        self._places = BlockChecks(compare=False)
         self.negative = {
             name: NegativeGrades(name, options.below_detection) for name in self.grades
         }
@@ -157,6 +163,8 @@ class Samples:
             count = len(points)
         if self.volumes is not None and points is not None and sizes is not None:
             self.volumes.add(points, sizes)
+        elif self.placed and points is not None:
+            self._places.add(points)
         if sizes is not None and count:
             with np.errstate(invalid="ignore"):
                 self.largest = np.fmax(self.largest, np.fmax.reduce(sizes, axis=0))
@@ -174,10 +182,14 @@ class Samples:
             self._points.append(points)
         self.rows += count
 
-    def volume_warnings(self) -> Iterator[str]:
-        """Yield warnings about blocks that occur twice, overlap or leave gaps, as `tonnes`."""
+    def place_warnings(self) -> Iterator[str]:
+        """Yield the warnings of `label` about coordinates of -99 and the like, and about volumes.
+
+        The latter are about blocks that occur twice, overlap or leave gaps.
+        """
         if self.volumes is not None:
             yield from self.volumes.warnings()
+        yield from self._places.warnings(mend=MISSING_OPTION)
 
     def below_notes(self) -> list[str]:
         """Return notes on the cells below detection."""

@@ -688,7 +688,7 @@ class _Work:
                 yield f"{lost} with {grade} without coordinates: left out of the comparison"
             for negative in table.negative.values():
                 yield from negative.warnings(table.word)
-            yield from table.volume_warnings()
+            yield from table.place_warnings()
             if not getattr(total, what):
                 yield f"{table.table} has no {what} with {grade}: there is nothing to compare"
         columns = self._blocks.samples.column, self._samples.samples.column

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from late import pandas, parquet, polars, pyarrow
+from wireframes import box
 
 import geodomain
 from geodomain.cli import main
@@ -556,3 +557,25 @@ def test_blocks_that_count_twice_are_told(command: str, kind: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         geodomain.stats(blocks.iloc[:3], "AU")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("command", ["stats", "validate", "contacts"])
+def test_coordinates_that_are_marks_are_told(command: str, kind: str) -> None:
+    places = [5.0, 15.0, 25.0, -99.0]
+    samples = pandas.DataFrame({"X": places, "Y": 5.0, "Z": 5.0, "AU": [9.0, 1.0, 1.0, 9.0]})
+    samples.to_csv("s.csv", index=False)
+    samples.to_parquet("s.parquet")
+    source = samples if kind == "frame" else f"s.{kind}"
+    solids = {"W": box((0, 0, 0), (10, 10, 10)), "E": box((10, 0, 0), (30, 10, 10))}
+    with pytest.warns(GeodomainWarning, match=r"1 row has a coordinate of -99, far from all"):
+        if command == "stats":
+            geodomain.stats(source, "AU", decluster=10)
+        elif command == "validate":
+            blocks = samples.iloc[:3].assign(DX=10.0, DY=10.0, DZ=10.0)
+            geodomain.validate(blocks, "AU", samples=source)
+        else:
+            geodomain.contacts(source, solids, ("W", "E"), "AU")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        geodomain.stats(samples, "AU")  # places do not matter
