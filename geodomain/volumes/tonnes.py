@@ -175,6 +175,7 @@ def tonnes(
             if wanted.classification
             else None,
         )
+        tonnage.add_below(lambda name: columns[name].below_detection())
         for sentence in (*checks.warnings(mend="make it NaN"), *tonnage_warnings(tonnage)):
             warn(sentence)
     return report(tonnage, warned)
@@ -332,6 +333,7 @@ def _add_up(
             labels,
             classes if wanted.classification else None,
         )
+        tonnage.add_below(lambda name: column(name).below_detection())
 
     read_columns(model, wanted.columns, add, threads=threads, progress=progress)
     return tonnage
@@ -428,7 +430,7 @@ def metal_units(
 
 def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
     """Raise TableError if the table has decimal commas and a cut-off has commas but no point."""
-    if not spelled or model.facts().get("decimal mark") != "comma":
+    if not spelled or not has_decimal_commas(model):
         return
     text = spelled[0]
     numbers = text.split(",")
@@ -439,6 +441,11 @@ def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
         mend = f"write {single} for one cut-off, or {each} for two"
     message = f"{model.name} has decimal commas, so the cut-off {text!r} is ambiguous: {mend}"
     raise TableError(message)
+
+
+def has_decimal_commas(model: BlockFile) -> bool:
+    """Return whether a model is a text table whose decimal mark is a comma."""
+    return model.facts().get("decimal mark") == "comma"
 
 
 def _cutoffs(
