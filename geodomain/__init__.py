@@ -44,8 +44,9 @@ _NAMES = {
     "statistics.contacts": "contacts contacts_file",
     "drillholes.crossings": "HoleCrossings",
     "drillholes.drillholes": "Drillholes",
-    "drillholes.files": "composite_file crossings_file",
+    "drillholes.files": "composite_file crossings_file surface_points_file",
     "drillholes.flag_files": "FlagSummary flag flag_file",
+    "drillholes.surface_points": "SurfacePoints",
     "errors": "DeviceError DomainError GeodomainError GeodomainWarning MeshError PointError "
     "TableError",
     "formats.blocks": "convert_blocks",

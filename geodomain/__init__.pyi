@@ -22,9 +22,11 @@ from geodomain.drillholes.crossings import HoleCrossings as HoleCrossings
 from geodomain.drillholes.drillholes import Drillholes as Drillholes
 from geodomain.drillholes.files import composite_file as composite_file
 from geodomain.drillholes.files import crossings_file as crossings_file
+from geodomain.drillholes.files import surface_points_file as surface_points_file
 from geodomain.drillholes.flag_files import FlagSummary as FlagSummary
 from geodomain.drillholes.flag_files import flag as flag
 from geodomain.drillholes.flag_files import flag_file as flag_file
+from geodomain.drillholes.surface_points import SurfacePoints as SurfacePoints
 from geodomain.errors import DeviceError as DeviceError
 from geodomain.errors import DomainError as DomainError
 from geodomain.errors import GeodomainError as GeodomainError
