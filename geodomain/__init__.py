@@ -36,6 +36,7 @@ _NAMES = {
     "compute.inventory": "use_devices",
     "datasets.labelling": "label_dataset",
     "domains.domain": "Domain",
+    "domains.implicit": "model_domains",
     "domains.order": "Domains",
     "domains.stack": "Stack",
     "domains.toml": "read_domains",

@@ -13,6 +13,7 @@ from geodomain.compute.device_arrays import pinned_empty as pinned_empty
 from geodomain.compute.inventory import use_devices as use_devices
 from geodomain.datasets.labelling import label_dataset as label_dataset
 from geodomain.domains.domain import Domain as Domain
+from geodomain.domains.implicit import model_domains as model_domains
 from geodomain.domains.order import Domains as Domains
 from geodomain.domains.stack import Stack as Stack
 from geodomain.domains.toml import read_domains as read_domains
