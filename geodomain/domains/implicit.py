@@ -18,54 +18,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise, permutations, product
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats, Ints
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import Domains
+from geodomain.domains.order import Domains, ImplicitModel
 from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, warn
 from geodomain.inputs import as_mesh
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import locate
 
+if TYPE_CHECKING:
+    from geodomain.inputs import MeshLike
+
 OUTSIDE, NO_UNIT = "OUTSIDE", "NO UNIT"
 _LINES = 64
 
 
-@runtime_checkable
-class LoopModel(Protocol):
-    """A GeologicalModel of LoopStructural."""
-
-    @property
-    def bounding_box(self) -> Any:
-        """The box of the model, and the grid in it."""
-
-    @property
-    def stratigraphic_column(self) -> Any:
-        """The units, and the groups of conformable units."""
-
-
-@runtime_checkable
-class GempyModel(Protocol):
-    """A GeoModel of GemPy."""
-
-    @property
-    def structural_frame(self) -> Any:
-        """The groups of elements, from young to old."""
-
-    @property
-    def solutions(self) -> Any:
-        """The computed scalar fields."""
-
-
-ImplicitModel: TypeAlias = LoopModel | GempyModel
-
-
-def is_implicit_model(thing: object) -> bool:
+def is_implicit_model(thing: object) -> TypeGuard[ImplicitModel]:
     """Return whether an object is a model of LoopStructural or GemPy."""
     return _has(thing, "bounding_box", "stratigraphic_column") or _has(
         thing, "structural_frame", "solutions"
@@ -195,7 +169,7 @@ def _stacked(parts: _Parts) -> Domains:
     if missing:
         message = f"the model has no surface for the base of {', '.join(missing)}: use solids"
         raise DomainError(message)
-    surfaces = [as_mesh(unit.surface, name=unit.name) for unit in units]  # type: ignore[arg-type]
+    surfaces = [as_mesh(cast("MeshLike", unit.surface), name=unit.name) for unit in units]
     for surface in surfaces:
         _require_single(surface)
     names = [*(unit.name for unit in units), parts.basement]

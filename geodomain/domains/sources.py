@@ -1,7 +1,7 @@
 """Make `Domains` from any source: read, weld and check the meshes, and list the files read.
 
 A source is a mapping of names to meshes or paths (one or several each), `Domain` and `Stack`
-objects, `Domains`, or the path of a TOML file.
+objects, `Domains`, a model of LoopStructural or GemPy, or the path of a TOML file.
 """
 
 from __future__ import annotations
