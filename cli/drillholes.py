@@ -91,6 +91,11 @@ def min_length_option(what: str) -> options.Decorator:
     )
 
 
+def _between_option(metavar: str, what: str, **how: bool) -> options.Decorator:
+    """Make the option --between, a pair of names, with the help text `what`."""
+    return click.option("--between", nargs=2, metavar=metavar, help=what, **how)
+
+
 # For commands that also work without holes.
 optional_holes = options.together(*_tables, _reading)
 hole_options = options.together(*_tables, _reading, options.text_options, options.number_options)
@@ -351,12 +356,10 @@ Examples:
 @optional_holes
 @options.solid_option("A closed wireframe and its label; a repeated NAME is a union.")
 @options.list_option
-@click.option(
-    "--between",
-    nargs=2,
+@_between_option(
+    "LABEL LABEL",
+    "The two labels: names of domains or layers, or the label of --background.",
     required=True,
-    metavar="LABEL LABEL",
-    help="The two labels: names of domains or layers, or the label of --background.",
 )
 @grade_option("The grade to average; means are weighted by length.", single=True)
 @options.settings_options(ContactSettings)
@@ -436,6 +439,16 @@ Example:
 """
 
 
+_surface_option = click.option(
+    "--surface",
+    "surfaces",
+    type=options.named_path,
+    multiple=True,
+    metavar="NAME=PATH",
+    help="An open surface and its name.",
+)
+
+
 @click.group(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
 def holes() -> None:
     """Check drillholes, find where they cross wireframes, and make points for implicit models."""
@@ -449,14 +462,7 @@ def holes() -> None:
 @hole_options
 @intervals_option
 @options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
-@click.option(
-    "--surface",
-    "surfaces",
-    type=options.named_path,
-    multiple=True,
-    metavar="NAME=PATH",
-    help="An open surface and its name.",
-)
+@_surface_option
 @options.list_option
 @options.output_option("OUT.csv", "File for stays in solids, .csv or .xlsx; - is stdout.")
 @click.option(
@@ -540,14 +546,7 @@ def _value_of(text: str) -> tuple[str, float]:
     help="The library that reads the files.",
 )
 @options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
-@click.option(
-    "--surface",
-    "surfaces",
-    type=options.named_path,
-    multiple=True,
-    metavar="NAME=PATH",
-    help="An open surface and its name.",
-)
+@_surface_option
 @options.list_option
 @click.option(
     "--logged",
@@ -555,12 +554,10 @@ def _value_of(text: str) -> tuple[str, float]:
     help="Column of codes in an --intervals file, such as rock types. Each change of the code "
     "along a hole is a point, without an orientation.",
 )
-@click.option(
-    "--between",
-    nargs=2,
+@_between_option(
+    "CODE CODE",
+    "With --logged: only contacts of these two codes, in either order. May be repeated.",
     multiple=True,
-    metavar="CODE CODE",
-    help="With --logged: only contacts of these two codes, in either order. May be repeated.",
 )
 @click.option(
     "--name-by",

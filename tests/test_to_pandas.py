@@ -151,6 +151,20 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         lambda folder: geodomain.model_file("made.csv", fit=[cube()], size=2),
         ["axis text", "count int64", "size float64", "low float64", "high float64"],
     ),
+    "SurfacePoints": (
+        lambda folder: holes().surface_points({"ORE": cube()}),
+        [
+            "hole text",
+            "surface text",
+            "depth float64",
+            "x float64",
+            "y float64",
+            "z float64",
+            "nx float64",
+            "ny float64",
+            "nz float64",
+        ],
+    ),
     "Statistics": (
         lambda folder: geodomain.stats(
             "model.csv", "AU", column="rock", cap=1, decluster=10, missing=None

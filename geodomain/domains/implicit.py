@@ -445,7 +445,7 @@ class _Grid(NamedTuple):
         ), *self._caps(values, low, high)]  # fmt: skip
         ends = np.concatenate([np.empty((0, 3, 2), np.int64), *(each for each, _ in corners)])
         levels = np.concatenate([np.empty((0, 3)), *(each for _, each in corners)])
-        return self._mesh(values, ends.reshape(-1, 2), levels.ravel(), name)
+        return self._mesh(values, ends.reshape(-1, 2), levels.ravel(), high, name)
 
     def _contact(self, values: Floats, level: float) -> Iterator[tuple[Ints, Floats]]:
         """Yield the triangles of one contact, facing downwards in the field.
@@ -513,8 +513,11 @@ class _Grid(NamedTuple):
                 nodes = cells[:, None, None] + (halves if far else halves[:, ::-1])
                 yield nodes.reshape(-1, 3) + far * strides[axis]
 
-    def _mesh(self, values: Floats, ends: Ints, levels: Floats, name: str) -> Mesh:
-        """Return the mesh of triangles whose corners are nodes, or points on edges of the grid."""
+    def _mesh(self, values: Floats, ends: Ints, levels: Floats, top: float, name: str) -> Mesh:
+        """Return the mesh of triangles whose corners are nodes, or points on edges of the grid.
+
+        `top` is the upper one of the two contacts.
+        """
         # The same order of the two nodes everywhere, so that units on both sides of a contact, and
         # all cells around an edge, compute the same bits.
         low, high = ends.min(axis=1), ends.max(axis=1)
@@ -524,9 +527,8 @@ class _Grid(NamedTuple):
         share = np.where(low == high, 0.0, np.where(np.isfinite(share), share, 0.5))
         # A contact at a node is the node itself.
         low, high = np.where(share >= 1, high, low), np.where(share <= 0, low, high)
-        low = np.where(share >= 1, high, low)
         share = np.where(low == high, 0.0, share)
-        keys = np.rec.fromarrays([low, high, np.where(low == high, 0.0, levels)])
+        keys = (low * len(values) + high) * 2 + ((low != high) & (levels == top))
         _, first, corners = np.unique(keys, return_index=True, return_inverse=True)
         low, high, share = low[first], high[first], share[first, None]
         nodes = self._points(low), self._points(high)

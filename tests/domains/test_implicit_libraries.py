@@ -161,7 +161,7 @@ def test_loopstructural_takes_the_table_of_surface_points(
     ).stdout
     assert "DYKE" in said
     dyke = geodomain.read_mesh("modelled_dyke.ply")
-    assert dyke.is_closed and dyke.volume == pytest.approx(541_600, rel=0.01)
+    assert dyke.is_closed and dyke.volume == pytest.approx(552_300, rel=0.01)
 
 
 def gempy_model(gempy: ModuleType, *, fault: bool = False, **grid: Any) -> Any:
@@ -265,7 +265,8 @@ def test_gempy_reads_the_files_of_surface_points(gempy: ModuleType, tmp_path: Pa
     model = gempy.create_geomodel(
         project_name="test", extent=[0, 1000, 0, 1000, 0, 1000], refinement=4,
         importer_helper=gempy.data.ImporterHelper(
-            path_to_surface_points=str(files[0]), path_to_orientations=str(files[1])
+            path_to_surface_points=str(files[0]), path_to_orientations=str(files[1]),
+            pandas_reader_kwargs={"dtype": {"formation": object}},  # for pandas 3 with pyarrow
         ),
     )  # fmt: skip
     gempy.compute_model(model)
