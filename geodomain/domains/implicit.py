@@ -15,10 +15,10 @@ The objects are recognised by their attributes; neither library is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise, permutations, product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,69 @@ from geodomain.query.locator import locate
 
 if TYPE_CHECKING:
     from geodomain.inputs import MeshLike
+
+    # What is read of the objects of both libraries, which have no types of their own.
+    class _Named(Protocol):
+        name: str
+
+    class _LoopBox(Protocol):
+        origin: Sequence[float]
+        maximum: Sequence[float]
+        nsteps: Sequence[int]
+
+    class _LoopUnit(_Named, Protocol):
+        def min(self) -> float: ...
+        def max(self) -> float: ...
+
+    class _LoopGroup(_Named, Protocol):
+        units: Sequence[_LoopUnit]
+
+    class _LoopColumn(Protocol):
+        def get_groups(self) -> Sequence[_LoopGroup]: ...
+
+    class _LoopFeature(_Named, Protocol):
+        def evaluate_value(self, pos: Floats, ignore_regions: bool) -> object: ...
+
+    class _Loop(Protocol):
+        bounding_box: _LoopBox
+        stratigraphic_column: _LoopColumn
+        features: Sequence[_LoopFeature]
+        feature_name_index: Mapping[str, int]
+
+        def get_feature_by_name(self, name: str) -> _LoopFeature: ...
+        def get_stratigraphic_surfaces(self) -> Sequence[_Named]: ...
+
+    class _GempyElement(_Named, Protocol):
+        scalar_field_at_interface: float
+        vertices: object
+
+    class _GempyGroup(_Named, Protocol):
+        structural_relation: _Named
+        elements: Sequence[_GempyElement]
+
+    class _GempyFrame(Protocol):
+        structural_groups: Sequence[_GempyGroup]
+
+    class _GempyTransform(Protocol):
+        def apply_inverse_with_pivot(self, points: Floats, pivot: Floats) -> object: ...
+
+    class _GempyGrid(Protocol):
+        extent: Floats
+        resolution: Sequence[int]
+        transform: _GempyTransform
+
+    class _GempyGrids(Protocol):
+        dense_grid: _GempyGrid | None
+        octree_grid: _GempyGrid | None
+
+    class _GempyArrays(Protocol):
+        scalar_field_matrix: object
+
+    class _Gempy(Protocol):
+        structural_frame: _GempyFrame
+        solutions: object
+        grid: _GempyGrids
+
 
 OUTSIDE, NO_UNIT = "OUTSIDE", "NO UNIT"
 _LINES = 64
@@ -98,8 +161,10 @@ def model_domains(model: ImplicitModel, *, as_stack: bool = False) -> Domains:
             f"{type(model).__name__}"
         )
         raise TypeError(message)
-    read = _read_gempy if _has(model, "structural_frame") else _read_loop
-    parts = read(model, as_stack)
+    if _has(model, "structural_frame"):
+        parts = _read_gempy(cast("_Gempy", model), as_stack)
+    else:
+        parts = _read_loop(cast("_Loop", model), as_stack)
     return _stacked(parts) if as_stack else _solids(parts)
 
 
@@ -205,7 +270,7 @@ def _require_single(surface: Mesh) -> None:
 # --- LoopStructural: the groups of the stratigraphic column, each a feature.
 
 
-def _read_loop(model: Any, as_stack: bool) -> _Parts:
+def _read_loop(model: _Loop, as_stack: bool) -> _Parts:
     """Read the groups of a GeologicalModel, whose fields are computed at the nodes of its box."""
     box = model.bounding_box
     axes = [
@@ -225,7 +290,8 @@ def _read_loop(model: Any, as_stack: bool) -> _Parts:
     surfaces: dict[str, object] = {}
     if as_stack:
         surfaces = {surface.name: surface for surface in model.get_stratigraphic_surfaces()}
-    groups, basement = [], NO_UNIT
+    groups: list[_Group] = []
+    basement = NO_UNIT
     column = [group for group in model.stratigraphic_column.get_groups() if group.units]
     for group in column:
         if group.name not in model.feature_name_index:
@@ -256,18 +322,23 @@ def _read_loop(model: Any, as_stack: bool) -> _Parts:
 # --- GemPy: groups of elements, each the base of its unit.
 
 
-def _read_gempy(model: Any, as_stack: bool) -> _Parts:
+def _read_gempy(model: _Gempy, as_stack: bool) -> _Parts:
     """Read the groups of a GeoModel, whose fields are stored for the cells of its grid."""
-    arrays = getattr(model.solutions, "raw_arrays", None)
+    arrays: _GempyArrays | None = getattr(model.solutions, "raw_arrays", None)
     grid = model.grid.dense_grid or model.grid.octree_grid
-    if arrays is None or grid is None or not np.size(arrays.scalar_field_matrix):
-        message = "the model of GemPy has no scalar fields yet: call gempy.compute_model(model)"
+    frame = model.structural_frame.structural_groups
+    fields = np.empty(0) if arrays is None else _numbers(arrays.scalar_field_matrix)
+    if grid is None or fields.size != len(frame) * np.prod(grid.resolution):
+        message = (
+            "the model of GemPy has no scalar fields on its grid: set a resolution or a "
+            "refinement, and call gempy.compute_model(model)"
+        )
         raise DomainError(message)
     low, high, shape = grid.extent[::2], grid.extent[1::2], tuple(map(int, grid.resolution))
     axes = [_cell_axis(*each) for each in zip(low, high, shape, strict=True)]
-    fields = _numbers(arrays.scalar_field_matrix).reshape(-1, *shape)
+    fields = fields.reshape(-1, *shape)
     groups = []
-    for number, group in enumerate(model.structural_frame.structural_groups):
+    for number, group in enumerate(frame):
         relation = group.structural_relation.name
         if relation == "FAULT":
             continue
@@ -303,7 +374,7 @@ def _cell_axis(low: float, high: float, count: int) -> Floats:
     return np.concatenate([edges[:1], 0.5 * (edges[1:] + edges[:-1]), edges[-1:]])
 
 
-def _turn_of(grid: Any) -> Floats | None:
+def _turn_of(grid: _GempyGrid) -> Floats | None:
     """Return the matrix (4, 3) from a turned grid to world coordinates; None if it is not turned.
 
     The matrix is applied here, row by row. The bits of GemPy's own product depend on the number of
@@ -319,13 +390,13 @@ def _turn_of(grid: Any) -> Floats | None:
     return np.concatenate([matrix, moved[:1] - np.einsum("i,ij->j", pivot, matrix)])
 
 
-def _has_mesh(element: Any) -> bool:
-    return getattr(element, "vertices", None) is not None and np.size(element.vertices) > 0
+def _has_mesh(element: _GempyElement) -> bool:
+    return isinstance(getattr(element, "vertices", None), np.ndarray)
 
 
-def _numbers(values: Any) -> Floats:
-    """Return numbers of another library, such as a tensor, as an array."""
-    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, np.float64)
+def _numbers(values: object) -> Floats:
+    """Return numbers of another library as an array."""
+    return np.asarray(values, np.float64)
 
 
 # --- Solids between two values of a field on a grid.
@@ -389,7 +460,7 @@ def _pieces() -> dict[tuple[int, int, int], list[tuple[_Point, ...]]]:
     point of a triangle is (a, a, 0) for a corner, or (a, b, contact) on an edge, with the contact 0
     or 1. Triangles run in the order of the corners.
     """
-    table = {}
+    table: dict[tuple[int, int, int], list[tuple[_Point, ...]]] = {}
     for states in product(range(3), repeat=3):
         ring: list[_Point] = []
         for a, b in ((0, 1), (1, 2), (2, 0)):
@@ -398,7 +469,8 @@ def _pieces() -> dict[tuple[int, int, int], list[tuple[_Point, ...]]]:
             rising = range(states[a], states[b])
             falling = range(states[a] - 1, states[b] - 1, -1)
             ring += [(a, b, contact) for contact in (rising or falling)]
-        table[states] = [(ring[0], *pair) for pair in pairwise(ring[1:])] if ring else []
+        key = states[0], states[1], states[2]
+        table[key] = [(ring[0], *pair) for pair in pairwise(ring[1:])] if ring else []
     return table
 
 
@@ -554,7 +626,7 @@ def _without_pairs(triangles: Ints) -> Ints:
     Where a contact is at a node, corners meet there, and triangles collapse or fall together.
     """
     a, b, c = triangles.T
-    rest = triangles[(a != b) & (b != c) & (c != a)]
+    rest: Ints = triangles[(a != b) & (b != c) & (c != a)]
     if not len(rest):
         return rest
     first = rest.argmin(axis=1)[:, None]
@@ -570,4 +642,5 @@ def _without_pairs(triangles: Ints) -> Ints:
         keep[row] = facing[row] * sums[place] > 0 and seen[place] < abs(sums[place])
         seen[place] += keep[row]
     keep |= np.bincount(owner)[owner] == 1
-    return rest[keep]
+    apart: Ints = rest[keep]
+    return apart

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -177,11 +177,11 @@ class LoopModel(Protocol):
     """A GeologicalModel of LoopStructural."""
 
     @property
-    def bounding_box(self) -> Any:
+    def bounding_box(self) -> object:
         """The box of the model, and the grid in it."""
 
     @property
-    def stratigraphic_column(self) -> Any:
+    def stratigraphic_column(self) -> object:
         """The units, and the groups of conformable units."""
 
 
@@ -189,11 +189,11 @@ class GempyModel(Protocol):
     """A GeoModel of GemPy."""
 
     @property
-    def structural_frame(self) -> Any:
+    def structural_frame(self) -> object:
         """The groups of elements, from young to old."""
 
     @property
-    def solutions(self) -> Any:
+    def solutions(self) -> object:
         """The computed scalar fields."""
 
 

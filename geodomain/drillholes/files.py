@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
+from geodomain.compute.data import TableColumn
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import DomainSource, domains_to_label, drawn_source
@@ -271,6 +272,7 @@ def surface_points_file(
         allow_open=allow_open,
     )
     points = replace(points, findings=findings, dips=drillholes.report.dips)
+    written: list[tuple[PathGiven | None, Sequence[str], Sequence[TableColumn]]]
     if target == "loopstructural":
         written = [(output, LOOPSTRUCTURAL, points.loopstructural_columns(feature, values))]
     else:

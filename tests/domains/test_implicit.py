@@ -231,7 +231,7 @@ WRONG = {
     "the model has a domain fault": loop_model([("s", height, UNITS)], relation="DOMAINFAULT"),
     "the stratigraphic column of the model has no unit": loop_model([]),
     "the group Group_1 of the strat": loop_model([], basement=True),
-    "no scalar fields yet": gempy_model([("g", "ERODE", height, {"A": 0})], computed=False),
+    "no scalar fields on its grid": gempy_model([("g", "ERODE", height, {"A": 0})], computed=False),
     "every group is a fault": gempy_model([("f", "FAULT", height, {"F": 0})]),
     "onlaps an older group": gempy_model([("g", "ONLAP", height, {"A": 0})]),
 }
