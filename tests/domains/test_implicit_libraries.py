@@ -213,6 +213,55 @@ def gempy_model(gempy: ModuleType, *, fault: bool = False, **grid: Any) -> Any:
     return model
 
 
+def introduction(gempy: ModuleType) -> Any:
+    """Return the folded layers of GemPy's first video tutorial."""
+    model = gempy.create_geomodel(
+        project_name="introduction", extent=[0, 780, -200, 200, -582, 0], refinement=5,
+        structural_frame=gempy.data.StructuralFrame.initialize_default_structure(),
+    )  # fmt: skip
+    gempy.add_surface_points(
+        geo_model=model, x=[223, 458, 612], y=[0.01, 0, 0], z=[-94, -197, -14],
+        elements_names=["surface1"] * 3,
+    )  # fmt: skip
+    gempy.add_orientations(
+        geo_model=model, x=[350], y=[1], z=[-300], elements_names=["surface1"],
+        pole_vector=[[0, 0, 1]],
+    )  # fmt: skip
+    model.update_transform()
+    for name, x, z in (
+        ("surface2", [225, 459], [-269, -279]),
+        ("surface3", [225, 464, 619], [-439, -456, -433]),
+    ):
+        points = gempy.data.SurfacePointsTable.from_arrays(
+            x=np.array(x), y=np.zeros(len(x)), z=np.array(z), names=name
+        )
+        none = gempy.data.OrientationsTable.initialize_empty()
+        model.structural_frame.structural_groups[0].append_element(
+            gempy.data.StructuralElement(
+                name=name, surface_points=points, orientations=none,
+                color=next(model.structural_frame.color_generator),
+            )
+        )  # fmt: skip
+    gempy.compute_model(model)
+    return model
+
+
+def test_gempy_introduction(gempy: ModuleType) -> None:
+    model = introduction(gempy)
+    cells = model.grid.octree_grid
+    names = np.array(["", "surface1", "surface2", "surface3", "basement"])
+    right = names[model.solutions.raw_arrays.lith_block.astype(int)]
+    labels = geodomain.label_points(cells.values, model)
+    assert (labels == right).mean() > 0.9999 and "OUTSIDE" not in labels
+    size = np.prod((cells.extent[1::2] - cells.extent[::2]) / cells.resolution)
+    found = geodomain.model_domains(model)
+    for domain in found:
+        cells_of_unit = (right == domain.name).sum() * size
+        assert domain.meshes[0].volume == pytest.approx(cells_of_unit, rel=0.01)
+    total = sum(mesh.volume for mesh in found.meshes)
+    assert total == pytest.approx(780 * 400 * 582, rel=1e-12)
+
+
 GRIDS = {
     "octree": {"refinement": 5},
     "dense": {"resolution": [30, 30, 30], "refinement": 3},
