@@ -94,6 +94,7 @@ def keywords() -> dict[str, str]:
         *("classes", "scale", "paper", "prepared_by", "unit"),
         *("scheduler", "density", "density_unit", "proportion", "between", "chart"),
         "classification",
+        *("feature", "orientations", "logged", "name_by", "max_gap"),
         *("resolution", "extensive", "parent", "scheme", "minimum", "only", "smooth"),
     )
     named = {
@@ -106,6 +107,8 @@ def keywords() -> dict[str, str]:
         "replace": "--replace-column",
         "holes": "--collar",
         "samples": "--intervals",
+        "target": "--for",
+        "values": "--value",
     }
     return {name: "--" + name.replace("_", "-") for name in names} | named | others
 

@@ -91,6 +91,11 @@ def min_length_option(what: str) -> options.Decorator:
     )
 
 
+def _between_option(metavar: str, what: str, **how: bool) -> options.Decorator:
+    """Make the option --between, a pair of names, with the help text `what`."""
+    return click.option("--between", nargs=2, metavar=metavar, help=what, **how)
+
+
 # For commands that also work without holes.
 optional_holes = options.together(*_tables, _reading)
 hole_options = options.together(*_tables, _reading, options.text_options, options.number_options)
@@ -363,12 +368,10 @@ Examples:
 @optional_holes
 @options.solid_option("A closed wireframe and its label; a repeated NAME is a union.")
 @options.list_option
-@click.option(
-    "--between",
-    nargs=2,
+@_between_option(
+    "LABEL LABEL",
+    "The two labels: names of domains or layers, or the label of --background.",
     required=True,
-    metavar="LABEL LABEL",
-    help="The two labels: names of domains or layers, or the label of --background.",
 )
 @grade_option("The grade to average; means are weighted by length.", single=True)
 @options.settings_options(ContactSettings)
@@ -450,9 +453,19 @@ Example:
 """
 
 
+_surface_option = click.option(
+    "--surface",
+    "surfaces",
+    type=options.named_path,
+    multiple=True,
+    metavar="NAME=PATH",
+    help="An open surface and its name.",
+)
+
+
 @click.group(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
 def holes() -> None:
-    """Check drillholes, and find where they cross solids and surfaces."""
+    """Check drillholes, find where they cross wireframes, and make points for implicit models."""
 
 
 @holes.command(
@@ -463,14 +476,7 @@ def holes() -> None:
 @hole_options
 @intervals_option
 @options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
-@click.option(
-    "--surface",
-    "surfaces",
-    type=options.named_path,
-    multiple=True,
-    metavar="NAME=PATH",
-    help="An open surface and its name.",
-)
+@_surface_option
 @options.list_option
 @options.output_option("OUT.csv", "File for stays in solids, .csv or .xlsx; - is stdout.")
 @click.option(
@@ -508,12 +514,7 @@ def crossings(as_json: bool, quiet: bool, **arguments: Any) -> None:
             "NAME=PATH or --domains FILE"
         )
         raise click.UsageError(message)
-    if (solids or surfaces) and arguments["domains"]:
-        message = (
-            "--domains already lists solids and surfaces: give either --domains, or --solid and "
-            "--surface"
-        )
-        raise click.UsageError(message)
+    _refuse_two_lists(solids, surfaces, arguments)
     listed: Path | None = arguments.pop("domains")
     to_stdout = "-" in (arguments["output"], arguments["pierce"])
     console = Console(quiet or (as_json and to_stdout))
@@ -526,6 +527,155 @@ def crossings(as_json: bool, quiet: bool, **arguments: Any) -> None:
         print_json(result.as_dict(), err=to_stdout)
     elif not quiet:
         print_text(result, err=bool(written))
+
+
+_POINTS_EXAMPLE = """\b
+Examples:
+  geodomain holes surface-points --collar collar.csv --survey survey.csv --intervals geology.csv \\
+      --logged ROCK --for loopstructural -o points.csv
+  geodomain holes surface-points --collar collar.csv --survey survey.csv --surface BASE=base.dxf \\
+      --for gempy -o points.csv --orientations orientations.csv
+"""
+
+
+def _value_of(text: str) -> tuple[str, float]:
+    """Read SURFACE=NUMBER, the value of the scalar field on a surface."""
+    name, _, number = text.rpartition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        message = f"{text!r} is not SURFACE=NUMBER, such as BASE=0"
+        raise click.BadParameter(message) from None
+
+
+@holes.command(
+    short_help="Write points and orientations for LoopStructural or GemPy.",
+    epilog=_POINTS_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
+@hole_options
+@intervals_option
+@click.option(
+    "--for",
+    "target",
+    type=click.Choice(["loopstructural", "gempy"]),
+    required=True,
+    help="The library that reads the files.",
+)
+@options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
+@_surface_option
+@options.list_option
+@click.option(
+    "--logged",
+    metavar="COLUMN",
+    help="Column of codes in an --intervals file, such as rock types. Each change of the code "
+    "along a hole is a point, without an orientation.",
+)
+@_between_option(
+    "CODE CODE",
+    "With --logged: only contacts of these two codes, in either order. May be repeated.",
+    multiple=True,
+)
+@click.option(
+    "--name-by",
+    type=click.Choice(["base", "top", "pair"]),
+    default="base",
+    show_default=True,
+    help="With --logged: name the surface by the code above it (base), by the code below it "
+    "(top), or by both as ABOVE/BELOW (pair).",
+)
+@click.option(
+    "--max-gap",
+    type=click.FloatRange(min=0),
+    callback=options.finite,
+    default=0.0,
+    metavar="LENGTH",
+    help="With --logged: if the code changes across a gap of at most LENGTH that is not logged, "
+    "the point is in the middle of the gap.  [default: 0]",
+)
+@click.option(
+    "--feature",
+    metavar="NAME",
+    help="For LoopStructural: one feature_name for all surfaces, with --value for each.  "
+    "[default: each surface is a feature]",
+)
+@click.option(
+    "--value",
+    "values",
+    type=_value_of,
+    multiple=True,
+    metavar="SURFACE=NUMBER",
+    help="For LoopStructural: value of the scalar field on SURFACE. May be repeated.  [default: 0]",
+)
+@options.output_option("OUT.csv", "File for the points, .csv or .xlsx; - is stdout.")
+@click.option(
+    "--orientations",
+    metavar="OUT.csv",
+    help="For GemPy: file for the points that have an orientation; - is stdout.",
+)
+@options.overwrite_option
+@options.rule_options
+@options.machine_options
+@options.report_options
+def surface_points(as_json: bool, quiet: bool, **arguments: Any) -> None:
+    """Write points of surfaces along drillholes, as LoopStructural or GemPy reads them.
+
+    A point is where a hole goes through a surface or a wall of a solid, or where a logged code
+    changes (--logged). At a wireframe, the orientation is the normal of the triangle: upwards for a
+    surface, outwards for a solid. A logged contact has no orientation.
+
+    OUT.csv (-o) has the columns X, Y, Z, feature_name, val, nx, ny, nz for LoopStructural, and X,
+    Y, Z, formation for GemPy, and then hole and depth. GemPy reads orientations from a file of
+    their own: X, Y, Z, G_x, G_y, G_z, formation.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
+    """
+    from geodomain.drillholes.files import surface_points_file
+    from geodomain.drillholes.surface_points import check_contacts, check_target
+
+    hole_keywords = as_keywords(arguments)
+    solids, surfaces = (
+        options.by_name(arguments.pop("solids")),
+        options.by_name(arguments.pop("surfaces")),
+    )
+    if not (solids or surfaces or arguments["domains"] or arguments["logged"]):
+        message = (
+            "no surface is given: use --logged COLUMN, --surface NAME=PATH, --solid NAME=PATH or "
+            "--domains FILE"
+        )
+        raise click.UsageError(message)
+    _refuse_two_lists(solids, surfaces, arguments)
+    values = dict(arguments.pop("values"))
+    contacts = arguments["logged"], arguments["between"], arguments["name_by"], arguments["max_gap"]
+    try:
+        check_target(arguments["target"], arguments["feature"], values, arguments["orientations"])
+        check_contacts(*contacts, wireframes=True)
+    except ValueError as error:
+        raise click.UsageError(as_options(str(error))) from None
+    to_stdout = "-" in (arguments["output"], arguments["orientations"])
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        result = surface_points_file(
+            **hole_keywords, **arguments, solids=solids, surfaces=surfaces, values=values
+        )
+    written = arguments["output"] or arguments["orientations"]
+    if as_json:
+        print_json(result.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(result, err=bool(written))
+
+
+def _refuse_two_lists(
+    solids: dict[str, list[str]], surfaces: dict[str, list[str]], arguments: dict[str, Any]
+) -> None:
+    """Raise a usage error if wireframes are given both one by one and as a list."""
+    if (solids or surfaces) and arguments["domains"]:
+        message = (
+            "--domains already lists solids and surfaces: give either --domains, or --solid and "
+            "--surface"
+        )
+        raise click.UsageError(message)
 
 
 _CHECK_EXAMPLE = """\b

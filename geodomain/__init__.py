@@ -37,6 +37,7 @@ _NAMES = {
     "compute.inventory": "use_devices",
     "datasets.labelling": "label_dataset",
     "domains.domain": "Domain",
+    "domains.implicit": "model_domains",
     "domains.order": "Domains",
     "domains.stack": "Stack",
     "domains.toml": "read_domains",
@@ -45,8 +46,9 @@ _NAMES = {
     "statistics.contacts": "contacts contacts_file",
     "drillholes.crossings": "HoleCrossings",
     "drillholes.drillholes": "Drillholes",
-    "drillholes.files": "composite_file crossings_file",
+    "drillholes.files": "composite_file crossings_file surface_points_file",
     "drillholes.flag_files": "FlagSummary flag flag_file",
+    "drillholes.surface_points": "SurfacePoints",
     "errors": "DeviceError DomainError GeodomainError GeodomainWarning MeshError PointError "
     "TableError",
     "formats.blocks": "convert_blocks",

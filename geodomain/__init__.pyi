@@ -15,6 +15,7 @@ from geodomain.compute.device_arrays import pinned_empty as pinned_empty
 from geodomain.compute.inventory import use_devices as use_devices
 from geodomain.datasets.labelling import label_dataset as label_dataset
 from geodomain.domains.domain import Domain as Domain
+from geodomain.domains.implicit import model_domains as model_domains
 from geodomain.domains.order import Domains as Domains
 from geodomain.domains.stack import Stack as Stack
 from geodomain.domains.toml import read_domains as read_domains
@@ -24,9 +25,11 @@ from geodomain.drillholes.crossings import HoleCrossings as HoleCrossings
 from geodomain.drillholes.drillholes import Drillholes as Drillholes
 from geodomain.drillholes.files import composite_file as composite_file
 from geodomain.drillholes.files import crossings_file as crossings_file
+from geodomain.drillholes.files import surface_points_file as surface_points_file
 from geodomain.drillholes.flag_files import FlagSummary as FlagSummary
 from geodomain.drillholes.flag_files import flag as flag
 from geodomain.drillholes.flag_files import flag_file as flag_file
+from geodomain.drillholes.surface_points import SurfacePoints as SurfacePoints
 from geodomain.errors import DeviceError as DeviceError
 from geodomain.errors import DomainError as DomainError
 from geodomain.errors import GeodomainError as GeodomainError

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_array, is_on_device
 from geodomain.compute.data import CachedPoints, Floats
+from geodomain.errors import MeshError
 from geodomain.formats.cells import Cells, LatticeCells, cells_of, product
 from geodomain.formats.wireframes import read_mesh
 from geodomain.mesh.mesh import Mesh
@@ -80,7 +81,35 @@ class Scene(Protocol):
         """Return the meshes, moved to their positions in the scene."""
 
 
-OfTrimesh: TypeAlias = FacedSurface | Scene
+class LoopSurface(Protocol):
+    """A surface with vertices (v, 3) and triangles (t, 3), such as a Surface of LoopStructural."""
+
+    @property
+    def vertices(self) -> ArrayLike:
+        """Coordinates, (v, 3)."""
+
+    @property
+    def triangles(self) -> ArrayLike:
+        """Indices of vertices, (t, 3)."""
+
+
+class GempyElement(Protocol):
+    """A StructuralElement of GemPy, whose vertices are in world coordinates."""
+
+    @property
+    def name(self) -> str:
+        """The name of the element."""
+
+    @property
+    def vertices(self) -> ArrayLike | None:
+        """Coordinates, (v, 3); None before the model is computed."""
+
+    @property
+    def edges(self) -> ArrayLike | None:
+        """Indices of vertices, (t, 3), in spite of the name."""
+
+
+OfTrimesh: TypeAlias = FacedSurface | Scene | LoopSurface | GempyElement
 # Each is one string, because pyright does not understand concatenated strings.
 MeshLike: TypeAlias = (
     "Mesh | pyvista.DataSet | OfTrimesh | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"
@@ -119,8 +148,9 @@ def model_path(model: str | os.PathLike[str], in_memory: str) -> str:
 
 _TAKEN = (
     "a geodomain.Mesh, a pyvista.PolyData, a pyvista.UnstructuredGrid of flat cells, an object "
-    "with .vertices and .faces (trimesh), a trimesh.Scene, a tuple (vertices, triangles) of shapes "
-    "(v, 3) and (t, 3), or the path of a mesh file"
+    "with .vertices and .faces (trimesh), a trimesh.Scene, a Surface of LoopStructural, a "
+    "StructuralElement of GemPy, a tuple (vertices, triangles) of shapes (v, 3) and (t, 3), or the "
+    "path of a mesh file"
 )
 _UNNAMED = "mesh"
 
@@ -134,6 +164,8 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     - a ``pyvista.PolyData``, or an UnstructuredGrid of flat cells: see `Mesh.from_pyvista`;
     - an object with ``.vertices`` (v, 3) and ``.faces`` (t, 3), such as a ``trimesh.Trimesh``;
     - a ``trimesh.Scene``: its meshes, moved to their positions, become one mesh;
+    - a ``Surface`` of LoopStructural, or another object with ``.vertices`` and ``.triangles``;
+    - a ``StructuralElement`` of a computed GemPy model, in world coordinates;
     - a tuple of two arrays, vertices (v, 3) and integer triangles (t, 3);
     - the path of a file, which is read by `read_mesh`.
 
@@ -223,6 +255,11 @@ def _refusal(thing: object) -> str:
     message = f"a mesh must be {_TAKEN}, not {type(thing).__name__}"
     if isinstance(thing, list | np.ndarray):
         message += "; a list is several meshes"
+    if hasattr(thing, "vertices") and hasattr(thing, "edges"):
+        message += (
+            "; the meshes of GemPy's solutions are in its own coordinates, so pass an element of "
+            "model.structural_frame.structural_elements"
+        )
     return message
 
 
@@ -244,6 +281,15 @@ def _is_scene(thing: object) -> bool:
 
 def _has_faces(thing: object) -> bool:
     return hasattr(thing, "vertices") and hasattr(thing, "faces")
+
+
+def _has_triangles(thing: object) -> bool:
+    return hasattr(thing, "vertices") and hasattr(thing, "triangles")
+
+
+def _is_element(thing: object) -> bool:
+    """Return whether an object is a StructuralElement of GemPy, and not a mesh of its solutions."""
+    return all(hasattr(thing, name) for name in ("vertices", "edges", "surface_points"))
 
 
 def _is_pair(thing: object) -> bool:
@@ -274,6 +320,21 @@ def _of_faces(surface: FacedSurface, name: str) -> Mesh:
     return Mesh(surface.vertices, surface.faces, name=name)
 
 
+def _of_triangles(surface: LoopSurface, name: str) -> Mesh:
+    own = getattr(surface, "name", None)
+    called = own if name == _UNNAMED and isinstance(own, str) and own else name
+    return Mesh(surface.vertices, surface.triangles, name=called)
+
+
+def _of_element(element: GempyElement, name: str) -> Mesh:
+    """Return the mesh of a GemPy element; GemPy moves its vertices to world coordinates."""
+    called = str(element.name) if name == _UNNAMED else name
+    if not isinstance(element.vertices, np.ndarray) or not isinstance(element.edges, np.ndarray):
+        message = f"{called} has no mesh: compute the model of GemPy first, with its meshes"
+        raise MeshError(message)
+    return Mesh(element.vertices, element.edges, name=called)
+
+
 _READERS: tuple[tuple[Callable[[object], bool], Callable[[object, str], Mesh]], ...] = (
     (lambda thing: isinstance(thing, Mesh), lambda mesh, _: cast(Mesh, mesh)),
     (_is_path, lambda path, _: read_mesh(cast("str | os.PathLike[str]", path))),
@@ -281,6 +342,8 @@ _READERS: tuple[tuple[Callable[[object], bool], Callable[[object, str], Mesh]], 
     (_is_scene, lambda scene, name: _of_scene(cast("Scene", scene), name)),
     (_is_pair, lambda pair, name: Mesh(*cast("tuple[ArrayLike, ArrayLike]", pair), name=name)),
     (_has_faces, lambda faced, name: _of_faces(cast(FacedSurface, faced), name)),
+    (_has_triangles, lambda surface, name: _of_triangles(cast(LoopSurface, surface), name)),
+    (_is_element, lambda element, name: _of_element(cast(GempyElement, element), name)),
 )
 
 

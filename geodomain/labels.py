@@ -65,8 +65,9 @@ def label(
     ----------
     what : table, points, grid or path
         The blocks or points.
-    domains : mapping, sequence of Domain and Stack, Domains, or path
-        As for the function that is called.
+    domains : mapping, sequence of Domain and Stack, Domains, model, or path
+        As for the function that is called. A model of LoopStructural or GemPy is also taken: see
+        `model_domains`.
     output : path or None
         The file or folder to write. Required if `what` is a path, and not allowed otherwise. If
         None, the blocks are labelled and counted, but nothing is written.

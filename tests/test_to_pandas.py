@@ -158,6 +158,13 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
             *("wireframe_volume float64", "lost int64", "gained int64"),
         ],
     ),
+    "SurfacePoints": (
+        lambda folder: holes().surface_points({"ORE": cube()}),
+        [
+            *("hole text", "surface text", "depth float64", "x float64", "y float64", "z float64"),
+            *("nx float64", "ny float64", "nz float64"),
+        ],
+    ),
     "Statistics": (
         lambda folder: geodomain.stats(
             "model.csv", "AU", column="rock", cap=1, decluster=10, missing=None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,6 +168,31 @@ class Domains(LabelDefaults):
         return iter(self.domains)
 
 
+class LoopModel(Protocol):
+    """A GeologicalModel of LoopStructural."""
+
+    @property
+    def bounding_box(self) -> object:
+        """The box of the model, and the grid in it."""
+
+    @property
+    def stratigraphic_column(self) -> object:
+        """The units, and the groups of conformable units."""
+
+
+class GempyModel(Protocol):
+    """A GeoModel of GemPy."""
+
+    @property
+    def structural_frame(self) -> object:
+        """The groups of elements, from young to old."""
+
+    @property
+    def solutions(self) -> object:
+        """The computed scalar fields."""
+
+
+ImplicitModel: TypeAlias = LoopModel | GempyModel
 # A path means a TOML file.
 DomainsLike: TypeAlias = (
     str
@@ -177,6 +202,7 @@ DomainsLike: TypeAlias = (
     | Stack
     | Iterable[Domain | Stack]
     | Mapping[str, MeshesLike]
+    | ImplicitModel
 )
 
 

@@ -30,7 +30,17 @@ from geodomain.drillholes.ground import (
 from geodomain.drillholes.holes_from_tables import HoleReport, make_holes
 from geodomain.drillholes.intervals import Intervals, match_intervals
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings, SampleKeywords
+from geodomain.drillholes.surface_points import (
+    Naming,
+    SurfaceHits,
+    SurfacePoints,
+    check_contacts,
+    join_points,
+    logged_contacts,
+    points_at_wireframes,
+)
 from geodomain.drillholes.tables import (
+    HoleTable,
     Reading,
     TableLike,
     files_of,
@@ -44,6 +54,7 @@ from geodomain.query.locator import Rule
 from geodomain.result_tables import data_frame, html_table
 from geodomain.settings import BackendName, among, read_keywords, with_keywords
 from geodomain.tables.settings import NumberKeywords, TableSettings
+from geodomain.tables.vendors import closest, listed, plain_name
 
 if TYPE_CHECKING:
     import pandas
@@ -324,6 +335,103 @@ class Drillholes:
             threads=threads,
             allow_open=allow_open,
         )
+
+    def surface_points(
+        self,
+        domains: DomainsLike | None = None,
+        *,
+        log: TableLike | None = None,
+        logged: str | None = None,
+        between: Sequence[tuple[str, str]] = (),
+        name_by: Naming = "base",
+        max_gap: float = 0.0,
+        rule: Rule = "parity",
+        backend: BackendName = "auto",
+        threads: int | None = None,
+        allow_open: bool = False,
+    ) -> SurfacePoints:
+        """Return points of surfaces for LoopStructural and GemPy: at wireframes, or as logged.
+
+        Parameters
+        ----------
+        domains : mapping, sequence of Domain and Stack, Domains, or path, optional
+            Solids and surfaces, as for `crossings`. Each crossing is a point, with the normal of
+            the triangle: outwards for a solid, upwards for a surface.
+        log : path or table, optional
+            Intervals with a column of codes. [default: the interval tables of the holes]
+        logged : str, optional
+            Column of codes, such as rock types. Each change of the code along a hole is a point,
+            without a normal. An interval without a code is not logged.
+        between : sequence of (str, str)
+            Pairs of codes whose contacts are wanted, in either order. [default: all]
+        name_by : {"base", "top", "pair"}
+            Name of the surface of a logged contact: the code above it, whose base it is; the code
+            below it, whose top it is; or both, as ABOVE/BELOW.
+        max_gap : float
+            If the code changes across a gap of at most this length that is not logged, the point is
+            in the middle of the gap. Changes across longer gaps are counted, and have no point.
+        rule, allow_open
+            As for `label_file`.
+        backend, threads
+            Device and number of threads; they do not change the result.
+
+        Returns
+        -------
+        SurfacePoints
+            ``for_loopstructural()`` and ``for_gempy()`` return the tables of these libraries.
+
+        Raises
+        ------
+        ValueError
+            If neither `domains` nor `logged` is given, or a value is invalid.
+        TableError
+            If no log has the column, or it lacks a code in `between`.
+        MeshError, DomainError, OSError
+            As `crossings`.
+
+        Examples
+        --------
+        >>> import geodomain, pandas
+        >>> collar = pandas.DataFrame({"HOLE": ["A"], "X": [1], "Y": [1], "Z": [9], "DEPTH": [12],
+        ...                            "AZIMUTH": [0], "DIP": [90]})
+        >>> log = pandas.DataFrame({"HOLE": ["A", "A"], "FROM": [0, 4], "TO": [4, 12],
+        ...                         "ROCK": ["OXIDE", "FRESH"]})
+        >>> points = geodomain.Drillholes(collar).surface_points(log=log, logged="ROCK")
+        >>> print(points.for_gempy()[0].iloc[:, :4].to_string(index=False))
+          X   Y   Z formation
+        1.0 1.0 5.0     OXIDE
+        """
+        check_contacts(logged, between, name_by, max_gap, wireframes=domains is not None)
+        hits: list[SurfaceHits] = []
+        if domains is not None:
+            hits = points_at_wireframes(
+                self.paths, domains_to_label(domains).domains,
+                rule=rule, backend=backend, threads=threads, allow_open=allow_open,
+            )  # fmt: skip
+        left_out: dict[str, int] = {}
+        if logged is not None:
+            tables = self._sources[2] if log is None else [log]
+            rows = self.match(self._log_of(tables, logged), also=[logged])
+            contacts, left_out = logged_contacts(
+                self.paths, rows, logged, between=between, naming=name_by, max_gap=max_gap
+            )
+            hits += contacts
+        return join_points(self.paths, hits, left_out)
+
+    def _log_of(self, tables: Sequence[TableLike], column: str) -> HoleTable:
+        """Return the first interval table that has a column."""
+        names: list[str] = []
+        for given in tables:
+            table = read_table(given, "intervals", self._reading, also=None)
+            if plain_name(column) in map(plain_name, table.names):
+                return table
+            names += table.names
+        if not tables:
+            message = f"logged={column!r} names a column of intervals, but there are none"
+        else:
+            message = f"no interval table has a column {column!r}{closest(names, column)}; "
+            message += listed(names)
+        raise TableError(message)
 
     def match(self, intervals: TableLike, *, also: Sequence[str] | None = ()) -> Intervals:
         """Match the rows of an interval table with the holes; see `Intervals`."""

@@ -72,8 +72,8 @@ def label_points(
         Coordinates x, y, z, in the unit of the meshes, as in `geodomain.contains`.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         By default the first domain that contains a point labels it; see `Domain`, `Stack`,
-        `read_domains`. A mapping gives each name a mesh-like (see `as_mesh`) or a PointLocator, or
-        several of these as a union.
+        `read_domains`, and `model_domains` for models of LoopStructural and GemPy. A mapping gives
+        each name a mesh-like (see `as_mesh`) or a PointLocator, or several of these as a union.
     columns : mapping of str to array_like of shape (n,)
         Columns that conditions use.
     **settings
