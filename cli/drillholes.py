@@ -91,9 +91,9 @@ def min_length_option(what: str) -> options.Decorator:
     )
 
 
-def _between_option(metavar: str, what: str, **how: bool) -> options.Decorator:
+def _between_option(metavar: str, what: str, *, required: bool = False) -> options.Decorator:
     """Make the option --between, a pair of names, with the help text `what`."""
-    return click.option("--between", nargs=2, metavar=metavar, help=what, **how)
+    return click.option("--between", nargs=2, metavar=metavar, help=what, required=required)
 
 
 # For commands that also work without holes.

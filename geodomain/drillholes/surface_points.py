@@ -127,7 +127,7 @@ class SurfacePoints:
     @property
     def oriented(self) -> NDArray[np.bool_]:
         """The mask (k,) of points with a normal."""
-        return np.isfinite(self.normals).all(axis=1)
+        return np.asarray(np.isfinite(self.normals).all(axis=1), np.bool_)
 
     def as_dict(self) -> dict[str, object]:
         """Return the summary as plain values, ready for JSON."""
