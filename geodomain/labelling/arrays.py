@@ -114,7 +114,7 @@ def label_points(
         codes = codes_by_domains(
             where,
             listed,
-            partial(given_column, columns or {}, len(where), options),
+            partial(passed_column, columns or {}, len(where), options),
             None,
             settings,
         )
@@ -223,7 +223,7 @@ def _is_plain(domain: Domain) -> bool:
     return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.meshes)
 
 
-def given_column(
+def passed_column(
     columns: Mapping[str, ArrayLike], count: int, options: TableOptions, name: str
 ) -> Column:
     """Return a column that the caller gave; raise an error if it is missing or of wrong length."""
@@ -370,7 +370,7 @@ def _largest(
     points, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
         points[where], sizes[where] = centres, lengths
-    column = partial(given_column, dict(grid.cell_data.items()), cells.count, options)
+    column = partial(passed_column, dict(grid.cell_data.items()), cells.count, options)
     _, codes = measure_blocks(
         points,
         sizes,
