@@ -235,6 +235,11 @@ def _flag_intervals(arguments: dict[str, Any]) -> None:
     for name in (*(name for name in others if name in arguments and name != "by"), *_OF_POINTS):
         if arguments.pop(name) not in (None, False):
             message = f"--{name.replace('_', '-')} is for points, and does not apply with --collar"
+            if name == "flags":
+                message += (
+                    ": first flag the intervals with --coordinates, then flag the output again, "
+                    "without --collar, with --flags, --points-are-middles and a new --column"
+                )
             raise click.UsageError(message)
     if arguments["split"] and arguments["by"]:
         message = "--split and --by are different ways to flag an interval: give one of them"

@@ -76,6 +76,7 @@ _NAMES = {
     "statistics.validation": "Validation validate",
     "volumes.distance": "DistanceSummary Nearest distance_file distances nearest",
     "volumes.shares": "proportions proportions_lattice",
+    "volumes.solids": "VolumeReport volume_report",
     "volumes.tonnes": "tonnes tonnes_file",
     "volumes.tonnes_report": "Tonnes",
     "wireframes": "MeshCheck check check_file fill_holes weld write_mesh",

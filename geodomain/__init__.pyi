@@ -91,6 +91,8 @@ from geodomain.volumes.distance import distances as distances
 from geodomain.volumes.distance import nearest as nearest
 from geodomain.volumes.shares import proportions as proportions
 from geodomain.volumes.shares import proportions_lattice as proportions_lattice
+from geodomain.volumes.solids import VolumeReport as VolumeReport
+from geodomain.volumes.solids import volume_report as volume_report
 from geodomain.volumes.tonnes import tonnes as tonnes
 from geodomain.volumes.tonnes import tonnes_file as tonnes_file
 from geodomain.volumes.tonnes_report import Tonnes as Tonnes

@@ -461,14 +461,32 @@ def as_data_array(
     dims: list[Hashable],
     like: Dimensioned | None,
 ) -> Dimensioned:
-    """Return values as a DataArray with coordinates. The dimensions are in the order of `like`."""
+    """Return values as a DataArray with coordinates.
+
+    From `like` it takes the order of the dimensions (for a Dataset, that of its first variable with
+    all of them), the other coordinates that fit, and the ``grid_mapping`` of the CF conventions,
+    which names the coordinate with the CRS.
+    """
     import xarray
 
     coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}
     array = xarray.DataArray(values, dims=dims, coords=coords, name=name)
-    if like is not None:
-        array = array.transpose(*(dim for dim in like.dims if dim in dims))
-    return cast("Dimensioned", array)
+    if like is None:
+        return cast("Dimensioned", array)
+    model = cast("xarray.DataArray | xarray.Dataset", like)
+    others = {name: each.variable for name, each in model.coords.items() if name not in coords}
+    array = array.assign_coords(
+        {name: each for name, each in others.items() if set(each.dims) <= set(dims)}
+    )
+    variables = list(getattr(model, "data_vars", {}).values())
+    for each in (model, *variables):
+        for entries, target in ((each.attrs, array.attrs), (each.encoding, array.encoding)):
+            if "grid_mapping" in entries and "grid_mapping" not in {*array.attrs, *array.encoding}:
+                target["grid_mapping"] = entries["grid_mapping"]
+    array.attrs["long_name"] = name
+    # The dimensions of a Dataset have no order, but those of its variables have one.
+    order = next((each.dims for each in variables if set(dims) <= set(each.dims)), model.dims)
+    return cast("Dimensioned", array.transpose(*(dim for dim in order if dim in dims)))
 
 
 def answer_on_lattice(

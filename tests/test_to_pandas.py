@@ -184,6 +184,10 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         ),
         TONNES,
     ),
+    "VolumeReport": (
+        lambda folder: geodomain.volume_report("ore.ply"),
+        ["triangles int64", "area float64", "volume float64", "counts text"],
+    ),
     "Winding": (
         lambda folder: geodomain.generalised_winding(roofless(), SIX[:2]),
         ["number float64", "bound float64", "inside bool", "uncertain bool"],

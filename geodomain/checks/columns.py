@@ -254,6 +254,22 @@ def refuse_nan(label: str, what: str = "a domain's name") -> None:
         raise DomainError(message)
 
 
+def is_one_line(text: str) -> bool:
+    """Return whether a text is one line, not empty, without blanks around it."""
+    return text.splitlines() == [text] and text == text.strip()
+
+
+def require_rest_label(label: str, what: str) -> None:
+    """Raise DomainError for a label that reads back as another one, or as missing.
+
+    `what` is the setting that states the label, such as "background". It may be empty.
+    """
+    if label and not is_one_line(label):
+        message = f"{what} is {shown(label)}; it must be one line of text without blanks around it"
+        raise DomainError(message)
+    refuse_nan(label, what)
+
+
 def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
     """Yield a note for labels that differ only by case, blanks or the spelling of numbers."""
     unique = dict.fromkeys(labels)

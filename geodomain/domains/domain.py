@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.columns import refuse_nan
+from geodomain.checks.columns import is_one_line, refuse_nan
 from geodomain.errors import DomainError, shown
 from geodomain.inputs import MeshesLike, as_meshes
 from geodomain.mesh.mesh import Mesh
@@ -325,7 +325,7 @@ def require_name(name: object) -> None:
 
     Control characters are not allowed, because the name would look like another name in print.
     """
-    if not isinstance(name, str) or name.splitlines() != [name.strip()] or unwritable(name):
+    if not isinstance(name, str) or not is_one_line(name) or unwritable(name):
         message = f"a domain's name is {shown(name)}; it must be {NAME}"
         raise DomainError(message)
     refuse_nan(name)

@@ -24,6 +24,7 @@ from geodomain.drillholes.ground import (
     check_dips,
     check_topography,
     ground_of,
+    in_radians,
     topography_among,
 )
 from geodomain.drillholes.holes_from_tables import HoleReport, make_holes
@@ -426,6 +427,7 @@ def compare_with(
     about the holes so far.
     """
     findings: list[Finding] = []
+    earlier = list(before)
     if domains is None:
         return findings
     if ground is None:
@@ -436,8 +438,9 @@ def compare_with(
         ]
         ground = topography_among(surfaces, paths)
         if ground is not None:
-            check_topography(findings, ground, paths)
-    if all(each.code != "dip-from-vertical" for each in (*before, *findings)):
+            check_topography(findings, ground, paths, radians=in_radians(earlier))
+    explained = ("dip-from-vertical", "angles-radians")
+    if all(each.code not in explained for each in (*earlier, *findings)):
         solids = [each for each in domains if not each.is_surface]
         check_dips(findings, [mesh for each in solids for mesh in each.meshes], paths)
     return findings

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from geodomain.checks.blocks import say_box
 from geodomain.compute.data import Floats
-from geodomain.domains.order import DomainsLike
+from geodomain.domains.order import ConditionCounts, DomainsLike
 from geodomain.domains.sources import as_domains, domains_to_label
 from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
 from geodomain.drillholes.findings import Finding, notes_of
@@ -42,7 +42,7 @@ from geodomain.drillholes.tables import (
     refuse_unmarked,
     require_outputs,
 )
-from geodomain.errors import TableError, collect_warnings, counted, in_lines
+from geodomain.errors import TableError, collect_warnings, counted, in_lines, warn
 from geodomain.files.outputs import refuse_inputs
 from geodomain.formats.blocks import open_table, require_same_kind
 from geodomain.formats.geoh5_holes import IntervalTable
@@ -121,6 +121,8 @@ class FlagSummary:
         Device that labelled points, and the reason for the choice.
     warnings : tuple of str
         Texts of all warnings.
+    notes : tuple of str
+        Notes on values below detection in columns of conditions.
     """
 
     rows: int
@@ -137,6 +139,7 @@ class FlagSummary:
     backend: str
     backend_reason: str
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Return the summary as plain values, ready for JSON."""
@@ -185,6 +188,7 @@ class FlagSummary:
             )
         return [
             *notes,
+            *self.notes,
             *notes_of(self.findings, self.dips),
             f"{counted(self.rows, 'interval')} by {self.by} in {self.seconds:.2f} s, "
             f"{self.backend} ({self.backend_reason})",
@@ -524,10 +528,13 @@ def flag_file(
         findings = made.tell(sources.domains)
         if not call_settings.allow_disjoint:
             refuse_apart(labeller, made, rows)
-        flags = flag_middles(made.paths, rows, labeller)
+        seen = ConditionCounts()
+        flags = flag_middles(made.paths, rows, labeller, seen)
+        for sentence in seen.warnings("sample"):
+            warn(sentence)
         cuts = None
         if by != "middle":
-            parts = flag_parts(made.paths, rows, labeller)
+            parts = flag_parts(made.paths, rows, labeller, ConditionCounts())
             if by == "majority":
                 flags = Flags(majority(rows, parts, labeller), flags.middles)
             else:
@@ -564,6 +571,7 @@ def flag_file(
         backend=machine,
         backend_reason=reason,
         warnings=tuple(warned),
+        notes=tuple(seen.notes()),
     )
 
 

@@ -13,12 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Bools, Floats
-from geodomain.domains.order import allowed_rows, condition_columns
+from geodomain.domains.order import (
+    ConditionCounts,
+    allowed_rows,
+    condition_columns,
+    unmet_in,
+)
 from geodomain.drillholes.crossings import cross_walls
 from geodomain.drillholes.curves import HolePaths
 from geodomain.drillholes.findings import Finding, note
 from geodomain.drillholes.intervals import Intervals
-from geodomain.errors import DomainError
+from geodomain.errors import DomainError, warn
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.mesh.edges import rim
 from geodomain.mesh.mesh import Mesh
@@ -67,18 +72,28 @@ class Flags:
     middles: Floats
 
 
-def flag_middles(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Flags:
-    """Label each interval by the point of its hole halfway between FROM and TO."""
+def flag_middles(
+    holes: HolePaths, rows: Intervals, labeller: Labeller, counts: ConditionCounts | None = None
+) -> Flags:
+    """Label each interval by the point of its hole halfway between FROM and TO.
+
+    `counts` receives the counts of `allowed_in`.
+    """
     usable = np.flatnonzero(rows.usable)
     middles = np.full((len(rows.holes), 3), np.nan)
     depths = 0.5 * (rows.starts[usable] + rows.ends[usable])
     middles[usable] = holes.points_at(rows.holes[usable], depths)
-    codes = _codes_of(labeller, middles, allowed_in(labeller, rows))
+    codes = _codes_of(labeller, middles, allowed_in(labeller, rows, counts))
     return Flags(codes, middles)
 
 
-def flag_parts(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Parts:
-    """Cut each usable interval at every wall, and label each part by its middle point."""
+def flag_parts(
+    holes: HolePaths, rows: Intervals, labeller: Labeller, counts: ConditionCounts | None = None
+) -> Parts:
+    """Cut each usable interval at every wall, and label each part by its middle point.
+
+    `counts` receives the counts of `allowed_in`.
+    """
     used = np.unique(rows.holes[rows.usable])
     walls = wall_depths(holes, labeller, used)
     usable = np.flatnonzero(rows.usable)
@@ -86,7 +101,7 @@ def flag_parts(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Parts:
         rows.holes[usable], rows.starts[usable], rows.ends[usable], *walls
     )
     parts = usable[owners]
-    allowed = allowed_in(labeller, rows)
+    allowed = allowed_in(labeller, rows, counts)
     codes = np.empty(len(parts), np.intp)
     for begin in range(0, len(parts), _PART):
         some = slice(begin, begin + _PART)
@@ -289,10 +304,21 @@ def place_in(
     return low
 
 
-def allowed_in(labeller: Labeller, rows: Intervals) -> list[Bools | None] | None:
-    """Return, for each domain, the mask of intervals that meet its conditions; None means all."""
-    condition_columns(labeller.domains, rows.table.names, rows.table.name)
-    return allowed_rows(labeller.domains, rows.table.column)
+def allowed_in(
+    labeller: Labeller, rows: Intervals, counts: ConditionCounts | None = None
+) -> list[Bools | None] | None:
+    """Return, for each domain, the mask of intervals that meet its conditions; None means all.
+
+    `counts` receives the counts of unusual values in columns of conditions; if None, this function
+    warns about them.
+    """
+    domains = labeller.domains
+    condition_columns(domains, rows.table.names, rows.table.name)
+    allowed = allowed_rows(domains, rows.table.column, counts, row="sample")
+    if counts is not None and allowed is not None:
+        for sentence in unmet_in(domains, allowed, "sample"):
+            warn(sentence)
+    return allowed
 
 
 def condition_names(labeller: Labeller) -> list[str]:

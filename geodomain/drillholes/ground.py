@@ -63,7 +63,14 @@ def topography_among(surfaces: Iterable[Ground], holes: HolePaths) -> Ground | N
     return None
 
 
-def check_topography(findings: list[Finding], ground: Ground, holes: HolePaths) -> None:
+def in_radians(findings: Iterable[Finding]) -> bool:
+    """Return whether a finding says that angles seem to be radians."""
+    return any(each.code == "angles-radians" for each in findings)
+
+
+def check_topography(
+    findings: list[Finding], ground: Ground, holes: HolePaths, *, radians: bool = False
+) -> None:
     """Compare collars, and the ends of holes, with a topography.
 
     A collar is off the topography if its distance from the topography exceeds both 10 times the
@@ -71,7 +78,8 @@ def check_topography(findings: list[Finding], ground: Ground, holes: HolePaths) 
 
     Dips seem to be measured from the vertical if two conditions are met. First, at least half of
     the holes with a correct collar end above the topography, or far outside its box in plan.
-    Second, at most a fifth of these holes would end there if their dips were converted.
+    Second, at most a fifth of these holes would end there if their dips were converted. Angles in
+    radians also put ends of holes in wrong places: if `radians` is true, dips are not suspected.
     """
     collars, names = holes.collars, holes.names
     heights = ground.heights(collars)
@@ -96,7 +104,7 @@ def check_topography(findings: list[Finding], ground: Ground, holes: HolePaths) 
          value=lambda number: f"z {ends[rows[number], 2]:.10g}, "
          f"{ground.name} {levels[rows[number]]:.10g}")  # fmt: skip
     lost = int((above | (sound & _beyond(ground, ends))).sum())
-    if lost < 2 or 2 * lost < int(sound.sum()):
+    if radians or lost < 2 or 2 * lost < int(sound.sum()):
         return
     other = _from_vertical(holes)
     others = other.at(other.find(np.arange(len(holes)), holes.ends), holes.ends)

@@ -22,7 +22,7 @@ from geodomain.drillholes.findings import (
     refuse_bad,
     require_codes,
 )
-from geodomain.drillholes.ground import Ground, check_topography, ground_of
+from geodomain.drillholes.ground import Ground, check_topography, ground_of, in_radians
 from geodomain.drillholes.intervals import match_intervals
 from geodomain.drillholes.settings import DipDown, HoleKeywords, HoleSettings
 from geodomain.drillholes.stations import (
@@ -275,7 +275,7 @@ def make_holes(
     check_signs(findings, names, upward)
     paths = HolePaths(names, points, ends, curves)
     if topography is not None:
-        check_topography(findings, topography, paths)
+        check_topography(findings, topography, paths, radians=in_radians(findings))
     matched = {
         key: match_intervals(table, index, ends, left_out, key) for key, table in logs.items()
     }

@@ -18,6 +18,8 @@ from geodomain.tables.numbers import MARKS
 _MOST_BEND = np.deg2rad(179.0)
 # In radians: a right angle, rounded up, and the least dip of a steep hole; fewest such holes.
 _QUARTER, _STEEP_ENOUGH, _ENOUGH = 1.571, 0.349, 5
+# So many angles are multiples of a tenth of a degree by chance in fewer than 1 in 10^9 surveys.
+_ENOUGH_FOR_TENTHS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,14 +397,14 @@ def _are_radians(azimuths: Floats, dips: Floats) -> bool:
 
     All azimuths must be from 0 to 2 pi. Degrees can be so small too, if all holes go north.
     Therefore one of three other conditions must be met. (1) Azimuths, converted to degrees, are
-    whole numbers. (2) Azimuths spread by more than pi and are not all whole numbers. (3) Dips are
-    from -pi/2 to pi/2 and are not all whole numbers.
+    round numbers (`_round_degrees`). (2) Azimuths spread by more than pi and are not all whole
+    numbers. (3) Dips are from -pi/2 to pi/2 and are not all whole numbers.
     """
     if len(azimuths) < 2 or (azimuths < 0).any() or (azimuths > 6.2832).any():
         return False
     low = bool((np.abs(dips) <= 1.5708).all()) and bool((dips % 1 != 0).any())
     whole = bool((azimuths % 1 == 0).all())
-    if not whole and _whole_degrees(np.unique(azimuths)):
+    if not whole and _round_degrees(np.unique(azimuths)):
         return True
     return (low and bool((azimuths > 0).any())) or (
         not whole and len(np.unique(azimuths)) >= 3 and float(np.ptp(azimuths)) > math.pi
@@ -413,28 +415,29 @@ def _dips_are_radians(dips: Floats, holes: int) -> bool:
     """Return whether dips seem to be radians.
 
     All dips must be from -pi/2 to pi/2. Dips of level holes in degrees can be so small too.
-    Therefore one of two other conditions must be met. (1) Dips, converted to degrees, are whole
+    Therefore one of two other conditions must be met. (1) Dips, converted to degrees, are round
     numbers, and the largest is at least 20. (2) There are at least 5 holes, and all dips have the
     same sign and are at least 20 degrees.
     """
     if holes < 2 or (np.abs(dips) > _QUARTER).any() or (dips * 10 % 1 == 0).all():
         return False
-    if float(np.abs(dips).max()) >= _STEEP_ENOUGH and _whole_degrees(np.unique(np.abs(dips))):
+    if float(np.abs(dips).max()) >= _STEEP_ENOUGH and _round_degrees(np.unique(np.abs(dips))):
         return True
     one_sign = bool((dips > 0).all() or (dips < 0).all())
     return holes >= _ENOUGH and one_sign and float(np.abs(dips).min()) >= _STEEP_ENOUGH
 
 
-def _whole_degrees(azimuths: Floats) -> bool:
-    """Return whether distinct angles in radians, converted to degrees, are whole numbers.
+def _round_degrees(azimuths: Floats) -> bool:
+    """Return whether distinct angles in radians, converted to degrees, are round numbers.
 
     The tolerance is the rounding of the radians. Angles with only two or three decimals are too
-    coarse for a test of whole degrees. Therefore they must be multiples of 5 degrees.
+    coarse for a test of whole degrees. Therefore they must be multiples of 5 degrees. If there are
+    ten angles or more with four decimals or more, tenths of a degree are enough.
     """
     decimals = next((d for d in range(6) if (np.round(azimuths, d) == azimuths).all()), 6)
     if decimals < 2:
         return False
-    step = 1.0 if decimals > 3 else 5.0
+    step = 5.0 if decimals < 4 else 1.0 if len(azimuths) < _ENOUGH_FOR_TENTHS else 0.1
     slack = max(math.degrees(0.5 * 0.1**decimals), 0.005 if len(azimuths) > 1 else 0.0005)
     angles = np.degrees(azimuths) / step
     return bool((np.abs(angles - np.round(angles)) * step <= 1.01 * slack).all())

@@ -430,7 +430,7 @@ def convert_blocks(
     refuse_inputs([place], [file_of(source)])
     require_places([place], overwrite=overwrite)
     with Unchanged(file_of(source)):  # opened again to read columns of text
-        blocks = _gathered(source, options)
+        blocks = gathered(source, options)
         with open_target(place, overwrite=overwrite) as target:
             write_blocks(blocks, target, str(place))
     return len(blocks.centroids)
@@ -467,8 +467,8 @@ def converts_blocks(source: str, output: Path) -> bool:
     )
 
 
-def _gathered(source: str, options: TableOptions) -> Blocks:
-    """Read all blocks with all columns into memory."""
+def gathered(source: str, options: TableOptions) -> Blocks:
+    """Read all blocks of a file with all columns into memory."""
     with open_model(source, options) as opened:
         if isinstance(opened, CellModel):
             return opened.gathered()

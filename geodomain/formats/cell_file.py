@@ -103,17 +103,29 @@ def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> 
         If a cell is not a box along the axes of the model.
     """
     path = task.destination.path
+    parts = _rewriting(blocks, name, task)
+    with open_rewritten(task, source) as target:
+        new = parts.gathered()
+        task.before_commit()
+        write_blocks(new, target, path)
+
+
+def rewritten_blocks(blocks: Blocks, name: str, task: Rewriting) -> Blocks:
+    """Return new blocks that replace cells; see `rewrite_cells`. No file is written."""
+    new = _rewriting(blocks, name, task).gathered()
+    task.before_commit()
+    return new
+
+
+def _rewriting(blocks: Blocks, name: str, task: Rewriting) -> _CellRewriting:
+    """Return the pass that replaces cells; raise TableError unless all cells are boxes."""
     if blocks.sizes is None or not (blocks.sizes > 0).all():
         message = (
             f"{name} has cells that are not boxes along the axes of the model, and only boxes can "
             "be split"
         )
         raise TableError(message)
-    parts = _CellRewriting(blocks, name, task)
-    with open_rewritten(task, source) as target:
-        new = parts.gathered()
-        task.before_commit()
-        write_blocks(new, target, path)
+    return _CellRewriting(blocks, name, task)
 
 
 class _CellRewriting:
@@ -229,8 +241,8 @@ class CellStore(Protocol):
         """Name used in messages."""
 
     @property
-    def status(self) -> os.stat_result:
-        """The file's status as reported by the operating system."""
+    def status(self) -> os.stat_result | None:
+        """The file's status as reported by the operating system; None if there is no file."""
 
     @property
     def cells(self) -> Cells:
@@ -279,6 +291,15 @@ class CellModel:
     def memory(self) -> int:
         """Approximate memory in bytes for the file, the labels, a batch of cells and libraries."""
         return 200_000_000 + self._store.memory + 40 * self._store.cells.count
+
+    @property
+    def cells(self) -> Cells:
+        """The geometry of the cells."""
+        return self._store.cells
+
+    def values(self, column: int) -> Values:
+        """Return a cell array in the order of the file."""
+        return self._store.values(column)
 
     @property
     def axes(self) -> Floats:

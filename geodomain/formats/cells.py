@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +134,8 @@ _AXIS_BYTES = 80
 # Tolerance for perpendicular unit vectors: some programs write five digits.
 _SQUARE = 1e-3
 _CORNERS = {11: "voxels", 12: "hexahedra"}
+# Share of a size by which blocks may be away from the cells of a tensor grid.
+_NEAR = 1e-6
 
 
 class Cells(Protocol):
@@ -267,6 +269,40 @@ def lattice(
         return LatticeCells(kind, faces, order=order, lengths=lengths)
     place = (float(origin[0]), float(origin[1]), float(origin[2]))
     return LatticeCells(f"{kind}, rotated,", (u, v, w), place, axes.T, order, lengths)
+
+
+class Tensor(NamedTuple):
+    """A tensor grid: origin, cell sizes along u, v and w, and the order of the blocks in it."""
+
+    origin: Floats
+    steps: list[Floats]
+    order: NDArray[np.intp]
+
+
+def tensor_of(local: Floats, sizes: Floats) -> Tensor | None:
+    """Return the tensor grid whose cells are exactly the blocks, or None if there is no such grid.
+
+    In the order of the grid's cells, u varies fastest.
+    """
+    place, counts, steps = np.zeros(len(local), np.int64), 1, []
+    for axis in range(3):
+        values, near = local[:, axis], _NEAR * sizes[:, axis].min()
+        order = np.argsort(values, kind="stable")
+        begins = np.diff(values[order], prepend=-np.inf) > near
+        number = np.empty(len(values), np.int64)
+        number[order] = np.cumsum(begins) - 1
+        first = order[begins]
+        step, centre = sizes[first, axis], values[first]
+        same = (np.abs(sizes[:, axis] - step[number]) <= near).all()
+        joined = np.abs(np.diff(centre) - (step[1:] + step[:-1]) / 2) <= near
+        if not (same and joined.all()):
+            return None
+        place += counts * number
+        counts *= len(first)
+        steps.append(step)
+    if counts != len(local) or len(np.unique(place)) != counts:
+        return None
+    return Tensor((local - sizes / 2).min(axis=0), steps, np.argsort(place))
 
 
 def product(x: Floats, y: Floats, z: Floats) -> Floats:

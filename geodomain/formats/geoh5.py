@@ -24,7 +24,7 @@ from geodomain.files.streams import Target
 from geodomain.files.unchanged import Digest
 from geodomain.formats.block_file import Blocks, Destination, NewArrays, Values, as_text
 from geodomain.formats.cell_file import CellModel, refuse_columns
-from geodomain.formats.cells import Cells, Chunk, LatticeCells
+from geodomain.formats.cells import Cells, Chunk, LatticeCells, tensor_of
 from geodomain.formats.geoh5_workspace import (
     KINDS,
     MODELS,
@@ -46,8 +46,7 @@ from geodomain.formats.geoh5_workspace import (
     values_of,
     with_marks,
 )
-from geodomain.formats.omf import only_blocks, refusing, require_room
-from geodomain.formats.omf2 import tensor_of
+from geodomain.formats.omf import only_blocks, refusing, require_room, surfaces_and_models
 from geodomain.formats.raster import lattice_faces
 from geodomain.formats.registry import split_name
 from geodomain.formats.solids import NamedFaces, listed
@@ -229,15 +228,24 @@ class OctreeCells:
 def holds_blocks(path: str) -> bool:
     """Return whether a file, or the object of FILE:NAME, holds blocks and no surface."""
     place, wanted = split_name(path)
-    with opened(place, TableError) as workspace, refusing(place.name, TableError):
-        if wanted is not None:
-            wireframes = ["Surface", "Grid2D"]
+    if wanted is not None:
+        wireframes = ["Surface", "Grid2D"]
+        with opened(place, TableError) as workspace, refusing(place.name, TableError):
             return workspace.names(wanted, MODELS) and not workspace.names(wanted, wireframes)
-        kinds = {**dict.fromkeys(MODELS, "BlockModel"), "Surface": "Surface"}
-        labels = [
-            (name, kinds[element.kind]) for name, element in workspace.labels(list(kinds)).items()
-        ]
-    return only_blocks(labels, place, None)
+    return only_blocks(_kinds(place), place, None)
+
+
+def contents(place: Path) -> list[tuple[str, bool]]:
+    """Return the name of each surface and block model, and whether it is a block model."""
+    return surfaces_and_models(_kinds(place), place)
+
+
+def _kinds(place: Path) -> list[tuple[object, str]]:
+    """Return the name and the type of each surface and block model, octrees among them."""
+    kinds = {**dict.fromkeys(MODELS, "BlockModel"), "Surface": "Surface"}
+    with opened(place, TableError) as workspace, refusing(place.name, TableError):
+        elements = workspace.labels(list(kinds))
+        return [(name, kinds[element.kind]) for name, element in elements.items()]
 
 
 @contextmanager

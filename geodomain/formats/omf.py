@@ -160,6 +160,15 @@ _MODELS = {"VolumeElement", "BlockModel"}
 _SURFACES = {"SurfaceElement", "Surface", "GridSurface"}
 
 
+def surfaces_and_models(kinds: Iterable[tuple[object, str]], place: Path) -> list[tuple[str, bool]]:
+    """Return the name of each surface and block model, and whether it is a block model.
+
+    Elements without a name have the name of the file.
+    """
+    names = [(str(name or place.stem), kind) for name, kind in kinds]
+    return [(name, kind in _MODELS) for name, kind in names if kind in _MODELS | _SURFACES]
+
+
 def only_blocks(kinds: Iterable[tuple[object, str]], place: Path, wanted: str | None) -> bool:
     """Return whether a project, or its element with the name `wanted`, holds blocks and no surface.
 

@@ -32,6 +32,7 @@ from geodomain.formats.omf import (
     refusing,
     require_lattice,
     require_room,
+    surfaces_and_models,
 )
 from geodomain.formats.registry import split_name
 from geodomain.formats.solids import NamedFaces, warn_of_repeats
@@ -158,10 +159,19 @@ _STEP = 1 << 24
 def holds_blocks(path: str) -> bool:
     """Return whether a file, or the element of FILE:NAME, holds blocks and no surface."""
     place, wanted = split_name(path)
+    return only_blocks(_kinds(place), place, wanted)
+
+
+def contents(place: Path) -> list[tuple[str, bool]]:
+    """Return the name of each surface and block model, and whether it is a block model."""
+    return surfaces_and_models(_kinds(place), place)
+
+
+def _kinds(place: Path) -> list[tuple[object, str]]:
+    """Return the name and the type of each element of a file."""
     with refusing(place.name, TableError):
         project = Project1(read_whole(place), place.name, TableError)
-        kinds = [(element.get("name"), element["__class__"]) for element in project.elements()]
-    return only_blocks(kinds, place, wanted)
+        return [(element.get("name"), element["__class__"]) for element in project.elements()]
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from geodomain.formats.block_file import (
     as_text,
 )
 from geodomain.formats.cell_file import CellModel, refuse_columns
-from geodomain.formats.cells import LatticeCells, SubBlocks, lattice
+from geodomain.formats.cells import LatticeCells, SubBlocks, lattice, tensor_of
 from geodomain.formats.omf import (
     Grid,
     damaged,
@@ -46,6 +46,7 @@ from geodomain.formats.omf import (
     refusing,
     require_lattice,
     require_room,
+    surfaces_and_models,
 )
 from geodomain.formats.registry import split_name
 from geodomain.formats.solids import NamedFaces, warn_of_repeats
@@ -371,40 +372,6 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     yield _archive(members, {"name": stem, "elements": [element]})
 
 
-class Tensor(NamedTuple):
-    """A tensor grid: origin, cell sizes along u, v and w, and the order of the blocks in it."""
-
-    origin: Floats
-    steps: list[Floats]
-    order: NDArray[np.intp]
-
-
-def tensor_of(local: Floats, sizes: Floats) -> Tensor | None:
-    """Return the tensor grid whose cells are exactly the blocks, or None if there is no such grid.
-
-    In the order of the grid's cells, u varies fastest.
-    """
-    place, counts, steps = np.zeros(len(local), np.int64), 1, []
-    for axis in range(3):
-        values, near = local[:, axis], _EVEN * sizes[:, axis].min()
-        order = np.argsort(values, kind="stable")
-        begins = np.diff(values[order], prepend=-np.inf) > near
-        number = np.empty(len(values), np.int64)
-        number[order] = np.cumsum(begins) - 1
-        first = order[begins]
-        step, centre = sizes[first, axis], values[first]
-        same = (np.abs(sizes[:, axis] - step[number]) <= near).all()
-        joined = np.abs(np.diff(centre) - (step[1:] + step[:-1]) / 2) <= near
-        if not (same and joined.all()):
-            return None
-        place += counts * number
-        counts *= len(first)
-        steps.append(step)
-    if counts != len(local) or len(np.unique(place)) != counts:
-        return None
-    return Tensor((local - sizes / 2).min(axis=0), steps, np.argsort(place))
-
-
 def _divided(local: Floats, sizes: Floats) -> _Division | None:
     """Assign each block to a parent cell; return None if some block does not fit into one parent.
 
@@ -482,12 +449,21 @@ _CELLS, _SUB_BLOCKS = "Primitives", "Subblocks"
 def holds_blocks(path: str) -> bool:
     """Return whether a file, or the element of FILE:NAME, holds blocks and no surface."""
     place, wanted = split_name(path)
+    return only_blocks(_kinds(place), place, wanted)
+
+
+def contents(place: Path) -> list[tuple[str, bool]]:
+    """Return the name of each surface and block model, and whether it is a block model."""
+    return surfaces_and_models(_kinds(place), place)
+
+
+def _kinds(place: Path) -> list[tuple[object, str]]:
+    """Return the name and the type of each element of a file."""
     with refusing(place.name, TableError), zipfile.ZipFile(place) as members:
         project = Project2(members, place.stat().st_size, place.name, TableError)
-        kinds = [
+        return [
             (element.get("name"), element["geometry"]["type"]) for element in project.elements()
         ]
-    return only_blocks(kinds, place, wanted)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from geodomain.files.streams import Target, require_seekable
 from geodomain.files.unchanged import Digest, Unchanged
 from geodomain.formats.block_file import Blocks, LabelChunk, Relabelling, TableModel, as_text
 from geodomain.formats.block_file import Rows as ChunkOfRows
+from geodomain.formats.geoparquet import PointColumn, point_column
 from geodomain.formats.parquet_footer import Original, original
 from geodomain.formats.parquet_table import (
     RowGroups,
@@ -49,6 +50,7 @@ from geodomain.tables.new_columns import NewColumn, place_columns
 from geodomain.tables.numbers import Doubles
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
+from geodomain.tables.vendors import CENTROIDS, matches
 
 # Rows taken at a time.
 _ROWS = 1 << 18
@@ -335,10 +337,29 @@ class Sink:
         """Do nothing: whoever opened the output closes it."""
 
 
+class PointGroups(RowGroups):
+    """The row groups of a GeoParquet file, with columns of the points' coordinates at the end."""
+
+    def __init__(self, file: Any, name: str, points: PointColumn) -> None:
+        super().__init__(file, name)
+        self._points = points
+
+    def read(self, group: int, columns: Sequence[str] | None) -> Any:
+        """Return a row group, or some of its columns; the coordinates are columns, too."""
+        if columns is None:
+            return self._points.appended(super().read(group, None))
+        own = [name for name in columns if name not in self._points.columns]
+        if len(own) == len(columns):
+            return super().read(group, columns)
+        own = list(dict.fromkeys([*own, self._points.name]))
+        return self._points.appended(super().read(group, own))
+
+
 class ParquetModel(TableModel[Any]):
     """A Parquet file whose schema has been read; see `BlockFile`."""
 
     writing = 3e-7
+    _points: PointColumn | None = None
 
     def __init__(
         self,
@@ -352,7 +373,19 @@ class ParquetModel(TableModel[Any]):
             self._file, self._schema, self._raw = file, file.schema_arrow, raw
             self._groups = RowGroups(file, name)
             names = tuple(self._schema.names)
+        chosen = options.centroid != (None, None, None)
+        ordinary = chosen or matches(names, CENTROIDS, (None, None, None))
+        points = None if ordinary else self._points_of(name)
+        if points is not None and points.name in names:
+            self._points, self._groups = points, PointGroups(file, name, points)
+            names += points.columns
+            x, y, z = points.columns
+            options = options._replace(x=x, y=y, z=z)
         super().__init__(name, status, names, options)
+
+    def _points_of(self, name: str) -> PointColumn | None:
+        """Return the points of a GeoParquet file, which have the coordinates of its rows."""
+        return point_column(self._schema.metadata, name)
 
     def close(self) -> None:
         """Close the file."""
@@ -379,19 +412,28 @@ class ParquetModel(TableModel[Any]):
         return {
             "format": f"Parquet {metadata.format_version}, by {writer}",
             "row groups": f"{metadata.num_row_groups:,}",
+            **({} if self._points is None else {"CRS": self._points.crs}),
         }
 
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
-        """Yield the blocks batch by batch: centroids, sizes, and the text of the given column."""
+        """Yield the blocks batch by batch: centroids, sizes, and the text of the given column.
+
+        Bytes, such as those of a geometry, are written in hexadecimal.
+        """
         import pyarrow
+        from pyarrow import types
 
         for group in range(self._file.num_row_groups):
             table = self._groups.read(group, [*self.centroid, *self.sizes, column])
             centroids, sizes = self._measured(table)
-            texts = table.column(column).cast(pyarrow.string()).fill_null("")
+            values = table.column(column)
             with readable(self.name):
-                cells = texts.to_pylist()
-            yield centroids, sizes, np.asarray(cells, np.str_)
+                if types.is_binary(values.type) or types.is_large_binary(values.type):
+                    binary = [b"" if each is None else each for each in values.to_pylist()]
+                    texts = [each.hex() for each in binary]
+                else:
+                    texts = values.cast(pyarrow.string()).fill_null("").to_pylist()
+            yield centroids, sizes, np.asarray(texts, np.str_)
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the file with new columns: byte for byte if possible, otherwise by row groups."""
@@ -411,7 +453,7 @@ class ParquetModel(TableModel[Any]):
                 table = self._groups.read(group, None if writer and copied is None else looked)
                 codes = self._codes(table, task.label, columns, done)
                 if writer:
-                    others = table.columns if copied is None else []
+                    others = table.columns[: len(self._schema)] if copied is None else []
                     made = _with(others, writer.schema, columns, codes, at)
                     writer.write_table(made, max(len(table), 1))
                 done += len(table)
@@ -425,6 +467,12 @@ class ParquetModel(TableModel[Any]):
 
     def rewrite(self, task: Rewriting) -> None:
         """Write the file with new blocks, for example sub-blocks, in place of its rows."""
+        if self._points is not None:
+            message = (
+                f"{self.name} has its coordinates in the geometry column {self._points.name!r}, "
+                "whose points cannot be split or joined: store them as columns x, y and z"
+            )
+            raise TableError(message)
         geometry = [*self._choice.xyz, *(self._choice.sizes or ())]
         made = ParquetRewriting(
             self._schema,
@@ -529,12 +577,17 @@ class ParquetModel(TableModel[Any]):
                 cells.append(column.to_pylist())
             except UnicodeDecodeError:  # an error only if the column is used
                 cells.append([None] * len(column))
+        if self._points is not None:
+            cells += [[None] * len(each) for each in cells[:1] for _ in self._points.columns]
         rows = zip(*cells, strict=True)
         return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
 class ParquetSamples(ParquetModel):
     """A Parquet table of samples along drillholes, whose rows have no coordinates."""
+
+    def _points_of(self, name: str) -> None:
+        """Return None: a geometry is not used."""
 
     def _choose(self, options: TableOptions) -> Choice:
         """Choose no columns."""

@@ -124,6 +124,9 @@ class Format:
     holds_blocks : str or callable
         Takes a path, and returns whether the file, or its element in FILE:NAME, holds blocks. For
         formats that can store wireframes and blocks.
+    contents : str or callable
+        Takes a `Path`, and returns a tuple for each element of the file: its name, and whether it
+        is a block model. For formats that can store several wireframes and block models.
     write_blocks : str or callable
         Takes `(blocks, path)`, and yields the bytes of a new file.
     keeps_blocks : bool
@@ -152,6 +155,7 @@ class Format:
     ) = ""
     blocks_by: Literal["content", "extension", "either"] = "content"
     holds_blocks: str | Callable[[str], bool] = ""
+    contents: str | Callable[[Path], list[tuple[str, bool]]] = ""
     write_blocks: str | Callable[[Blocks, str], Iterable[bytes]] = ""
     keeps_blocks: bool = True
     written: tuple[str, ...] = ()
@@ -337,18 +341,21 @@ FORMATS = (
     Format("PLY", (".ply",), matches(rb"ply[ \t]*\n", re.IGNORECASE), wireframe=True,
            read_meshes=".ply:read", write_mesh=".ply:write"),
     Format("OMF 1", (".omf",), begins(b"\x84\x83\x82\x81"), read_meshes=".omf1:read",
-           open_blocks=".omf1:open_model", holds_blocks=".omf1:holds_blocks"),
+           open_blocks=".omf1:open_model", holds_blocks=".omf1:holds_blocks",
+           contents=".omf1:contents"),
     Format("TIFF", (".tif", ".tiff"), begins(b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
            read_meshes=".raster:read_tiff"),
     Format("glTF", (".glb",), matches(rb"glTF"), wireframe=True, read_meshes=".gltf:read"),
     Format("OMF 2", (".omf",), archives(b"index.json.gz", b"project.json"),
            read_meshes=".omf2:read", write_solids=".omf2:write",
            open_blocks=".omf2:open_model", holds_blocks=".omf2:holds_blocks",
+           contents=".omf2:contents",
            write_blocks=".omf2:encoded_blocks"),
     Format("geoh5", (".geoh5",), begins(b"\x89HDF\r\n\x1a\n"),
            last=lambda head: head.extension == ".geoh5", read_named=".geoh5:read",
            write_solids=".geoh5:write", open_blocks=".geoh5:open_model", blocks_by="either",
-           holds_blocks=".geoh5:holds_blocks", write_blocks=".geoh5:encoded_blocks"),
+           holds_blocks=".geoh5:holds_blocks", contents=".geoh5:contents",
+           write_blocks=".geoh5:encoded_blocks"),
     Format("3MF", (".3mf",), archives(b"3D/3dmodel.model"), wireframe=True,
            read_meshes=".threemf:read"),
     Format("DXF", (".dxf",), matches(_DXF), wireframe=True,
@@ -452,7 +459,7 @@ def format_of_blocks(path: str) -> Format:
     """
     place = split_name(path)[0]
     extension = place.suffix.lower()
-    head = _head_of(place, extension) if place.is_file() else None
+    head = head_of(place, extension) if place.is_file() else None
     form = _with_blocks(FORMATS, head, extension)
     if form is None and extension not in TEXT and path != "-":
         form = _with_blocks(plugged_in(), head, extension)
@@ -490,7 +497,7 @@ def _leave_out(name: str, why: str) -> None:
     warn(f"the format {name!r} of another package is not used ({why}): update that package")
 
 
-def _head_of(place: Path, extension: str) -> Head:
+def head_of(place: Path, extension: str) -> Head:
     """Read the first bytes of a file.
 
     For a ZIP, read the first 4 bytes and the last bytes, which list its members.
@@ -519,7 +526,7 @@ def _leads_to(form: Format, path: str) -> bool:
     extension = place.suffix.lower()
     if extension in form.extensions:
         return True
-    return place.is_file() and form.sign(_head_of(place, extension))
+    return place.is_file() and form.sign(head_of(place, extension))
 
 
 def is_workbook_name(path: str | os.PathLike[str]) -> bool:

@@ -358,6 +358,28 @@ def string_array(name: str, texts: Iterable[str]) -> Any:
     return strings
 
 
+def put_column(dataset: Any, name: str, values: Values, *, points: bool = False) -> None:
+    """Add numbers or texts to a data set as an array of its cells or points.
+
+    An array of the same name is replaced. A missing text is None, NaN or "".
+    """
+    if values.dtype.kind not in "OU":
+        numbers = values.astype(values.dtype.newbyteorder("="), copy=False)
+        (dataset.point_data if points else dataset.cell_data)[name] = numbers
+        return
+    texts = (
+        values if values.dtype.kind == "U" else np.array([*map(as_text, values.tolist())], np.str_)
+    )
+    # Only the first text of each run of equal texts is looked up.
+    first = np.flatnonzero(np.concatenate([[True], texts[1:] != texts[:-1]])[: len(texts)])
+    words, index = np.unique(texts[first], return_inverse=True)
+    places = np.repeat(index.astype(np.int32), np.diff(np.append(first, len(texts))))
+    if len(words) and not words[0]:
+        places[places == 0] = -1
+    held = dataset.GetPointData() if points else dataset.GetCellData()
+    put(held, category_array(name, words.tolist(), places))
+
+
 def category_array(name: str, texts: Sequence[str], index: NDArray[np.int32]) -> Any:
     """Return a VTK array of strings, given the index of each cell's text (-1 for no text).
 
@@ -536,19 +558,13 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     if Path(path).suffix.lower() == ".vti":
         dataset, order = _image(centroids, sizes, axes, path)
     else:
-        dataset, order = _hexahedra(centroids, sizes, axes), None
+        dataset, order = hexahedra(centroids, sizes, axes), None
     for name, values in blocks.others().items():
-        each = values if order is None else values[order]
-        if each.dtype.kind in "OU":
-            put(
-                dataset.GetCellData(), string_array(name, [as_text(text) for text in each.tolist()])
-            )
-        else:
-            dataset.cell_data[name] = each
+        put_column(dataset, name, values if order is None else values[order])
     yield encoded(dataset, path)
 
 
-def _hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
+def hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
     """Return an unstructured grid with a separate hexahedron for each block."""
     import pyvista
 
@@ -619,7 +635,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 class VtkStore:
     """A block model read as a VTK data set; see `CellStore`."""
 
-    def __init__(self, dataset: Any, name: str, status: os.stat_result) -> None:
+    def __init__(self, dataset: Any, name: str, status: os.stat_result | None) -> None:
         self.name, self.status = name, status
         self._dataset = dataset
         self.cells: Cells = cells_of(dataset, name)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_doubles, as_rows, is_on_device
 from geodomain.checks.columns import refuse_nan
-from geodomain.domains.defaults import LabelBy
+from geodomain.domains.defaults import LabelBy, Proportions
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike, allowed_rows
 from geodomain.domains.sources import as_domains
@@ -35,10 +35,11 @@ from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import LOST, NONE, Labeller
 from geodomain.labelling.settings import ArrayKeywords, LabelSettings
 from geodomain.labelling.sharer import measure_blocks
+from geodomain.labelling.warnings import warn_of_blocks
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import as_solids, first_codes
 from geodomain.query.locator import PointLocator
-from geodomain.settings import read_keywords, with_keywords
+from geodomain.settings import BackendName, Rule, read_keywords, with_keywords
 from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.options import TableOptions, options_among
 from geodomain.tables.settings import NumberKeywords
@@ -366,12 +367,22 @@ def _largest(
     options: TableOptions,
 ) -> NDArray[np.intp]:
     """Return, for each cell, the code of the label with the largest proportion."""
+    return _measured(grid, domains, settings, options)[1]
+
+
+def _measured(
+    grid: pyvista.DataSet,
+    domains: Domains,
+    settings: LabelSettings,
+    options: TableOptions,
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the share of each cell in each domain, (k, n), and the code of its label, (n,)."""
     cells = cells_of(grid, "the grid")
     points, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
         points[where], sizes[where] = centres, lengths
     column = partial(passed_column, dict(grid.cell_data.items()), cells.count, options)
-    _, codes = measure_blocks(
+    shares, codes = measure_blocks(
         points,
         sizes,
         cells.axes,
@@ -380,8 +391,37 @@ def _largest(
         column,
         None,
         name="the grid",
+        known_axes=True,
     )
-    return codes
+    if settings.proportions is not None:
+        warn_of_blocks(points, sizes, domains, settings, whole=True, reach=True, axes=cells.axes)
+    return shares, codes
+
+
+def proportions_grid(
+    grid: pyvista.DataSet,
+    domains: DomainsLike,
+    *,
+    proportions: Proportions | None = None,
+    percent: bool | None = None,
+    lines: int | None = None,
+    rule: Rule = "parity",
+    backend: BackendName = "auto",
+    threads: int | None = None,
+    **numbers: Unpack[NumberKeywords],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the share of each cell of a PyVista grid in each domain.
+
+    Keywords and names are those of `proportions_blocks`: ``prop_<name>`` or ``pct_<name>``.
+    """
+    given = as_domains(domains)
+    settings = LabelSettings(
+        proportions=proportions or given.proportions or "itself", percent=percent, by="centroid",
+        lines=lines, rule=rule, backend=backend, threads=threads,
+    ).over(given)  # fmt: skip
+    shares, _ = _measured(grid, given, settings, options_among(numbers))
+    names = [settings.share_column(target.name) for target in given.targets]
+    return dict(zip(names, shares, strict=True))
 
 
 @overload
@@ -452,7 +492,9 @@ def label_lattice(
         For arrays.
     xarray.DataArray of str
         For coordinates of xarray: an array named ``domain`` with these coordinates and the
-        dimensions of x, y and z, in the order x, y, z or in the order of `like`.
+        dimensions of x, y and z, in the order x, y, z or in the order of `like`. From a grid or
+        `like` it also has all other coordinates that belong to these dimensions or to none, such
+        as ``spatial_ref``, and the ``grid_mapping`` of the CF conventions.
 
     Raises
     ------
@@ -481,8 +523,9 @@ def label_lattice(
         domains = y if isinstance(y, Mapping) else as_domains(cast("DomainsLike", y))
         (x, y, z), own, variables = axes_of(x)
         like = own if like is None else like
-        if columns is None and not isinstance(domains, Mapping):
-            columns = variables  # a mapping has no conditions
+        if columns is None and not isinstance(domains, Mapping):  # a mapping has no conditions
+            used = {plain_name(each.column) for _, some in domains.conditions for each in some}
+            columns = {name: each for name, each in variables.items() if plain_name(name) in used}
     along = cast("Sequence[ArrayLike | Dimensioned]", (x, y, z))
     dims = dimensions(along, like)
     axes = [as_doubles(np.asarray(axis), name) for name, axis in zip("xyz", along, strict=True)]

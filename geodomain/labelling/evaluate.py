@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.checks.blocks import say_box
-from geodomain.checks.columns import read_as_missing, refuse_nan
+from geodomain.checks.columns import read_as_missing, require_rest_label
 from geodomain.compute.data import Bools, CachedPoints, Floats
 from geodomain.compute.native import thread_count
 from geodomain.domains.domain import CODE, Domain, is_code
@@ -394,7 +394,7 @@ def rest_labels(domains: Domains, names: Sequence[str], settings: LabelSettings)
     Raises
     ------
     DomainError
-        If a label is nan.
+        If a label is nan, or has several lines, or blanks around it.
 
     Warns
     -----
@@ -405,7 +405,7 @@ def rest_labels(domains: Domains, names: Sequence[str], settings: LabelSettings)
     lost = domains.unassigned if settings.unassigned is None else settings.unassigned
     chosen = {"background": rest, "unassigned": lost, "leaky": settings.leaky or ""}
     for what, label in chosen.items():
-        refuse_nan(label, what)
+        require_rest_label(label, what)
     for sentence in read_as_missing([*names, *chosen.values()]):
         warn(sentence)
     return rest, lost

@@ -283,6 +283,7 @@ def measure_blocks(
     *,
     name: str,
     index: Labeller | None = None,
+    known_axes: bool = False,
 ) -> tuple[Floats, NDArray[np.intp]]:
     """Return the share of each block in each domain, (k, n), and the code of its label, (n,).
 
@@ -302,6 +303,9 @@ def measure_blocks(
         Name of the blocks in messages.
     index : Labeller, optional
         Existing index of the same domains.
+    known_axes : bool
+        Whether the axes are certain, as those of a grid are. If not, blocks along the world axes
+        are checked for signs of a rotation.
 
     Raises
     ------
@@ -321,7 +325,7 @@ def measure_blocks(
         raise TableError(message)
     labeller = index or Labeller(domains, replace(settings, allow_open=False))
     sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
-    if not sharer.tally.turned:
+    if not (known_axes or sharer.tally.turned):
         mend = "write the blocks to a file, and use label_file(..., frame={!r})".format
         require_known_turn(points, sizes, Frame(), name, "measured", mend)
     allowed = allowed_rows(domains, column, every=index is None)

@@ -396,6 +396,7 @@ def summarise(
         notes=(
             *earlier,
             *notes(labeller.domains, tally, samples=settings.samples),
+            *tally.conditions.notes(),
             *(_share_notes(tally.shares) if tally.shares else ()),
         ),
         shares=_share_summary(settings, tally.shares) if tally.shares else None,

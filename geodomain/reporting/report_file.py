@@ -30,6 +30,7 @@ from geodomain.reporting.look import (
     near_holes,
     orders_of,
     ramp_of,
+    refuse_commas_of_classes,
     with_classes,
 )
 from geodomain.reporting.page import MOST_SECTIONS, Changes, Content
@@ -243,6 +244,7 @@ def report_file(
     sampled = tuple(files_of([samples]))
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
     near = _near(holes, within, samples, sample_grade, table["below_detection"], classes)
+    refuse_commas_of_classes(as_classes(classes, [sample_grade]), source, table_options(**table))
     content, planes = gather_content(
         source,
         place,

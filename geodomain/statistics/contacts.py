@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import MISSING_OPTION, BlockChecks
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import domains_to_label
@@ -103,7 +104,7 @@ def _along_holes(
     )
     return _Samples(
         points,
-        negative.take(column.numbers()),
+        negative.take(column.numbers(), cells=column.below_detection()),
         np.where(usable, rows.ends - rows.starts, 0.0),
         _in_order(rows.holes, holes.names),
         True,
@@ -159,7 +160,8 @@ class _PointReader:
         """Add the rows of a chunk."""
         values = with_policy(column(self._place), self._below)
         self._negative.below = values.rule.below
-        grades = self._negative.take(values.numbers(), self._rows)
+        below = values.below_detection()
+        grades = self._negative.take(values.numbers(), self._rows, below)
         weights, holes = np.ones(len(points)), np.full(len(points), -1)
         if self._weighted:
             starts, ends = (column(self._roles[role]).numbers() for role in ("from", "to"))
@@ -293,6 +295,10 @@ def contacts(
         options = table_options(**among(TableKeywords, keywords))
         columns = dict(keywords.get("columns") or {})
         read = _at_points(samples, grade, listed.below_detection, options, columns, threads)
+        places = BlockChecks(compare=False)
+        places.add(read.points)
+        for sentence in places.warnings(mend=MISSING_OPTION):
+            warn(sentence)
     else:
         _refuse_places(keywords)
         holes = for_samples(holes, among(SampleKeywords, keywords))
@@ -321,6 +327,7 @@ def contacts(
         weighted=read.weighted,
         edge=edge or 0.0,
         negative=read.negative.count,
+        notes=tuple(read.negative.notes()),
         findings=found,
         dips=holes.report.dips if holes is not None else "",
         colours=listed.colours,

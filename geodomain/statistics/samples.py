@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain import memory
+from geodomain.checks.blocks import (
+    MISSING_OPTION,
+    BlockChecks,
+    VolumeChecks,
+    realisations_of,
+)
 from geodomain.checks.columns import LabelSpellings
 from geodomain.compute.data import Floats
 from geodomain.drillholes.tables import Reading, has_roles, read_table, usual_column
@@ -126,10 +132,11 @@ class Samples:
         self.placed = placed
         self.axes, self.largest = np.eye(3), np.zeros(3)
         self.frame: LocalFrame | None = None
+        self.volumes: VolumeChecks | None = None
+        self._places = BlockChecks(compare=False)
         self.negative = {
             name: NegativeGrades(name, options.below_detection) for name in self.grades
         }
-        self.below = dict.fromkeys(self.grades, 0)
         self.spelled = LabelSpellings(self.column or "")
         self.labels: list[str] = []
         self._holes: list[str] = []
@@ -157,11 +164,15 @@ class Samples:
         for name, source in self.grades.items():
             cells = column(source)
             numbers = cells.numbers()[there]
-            self.below[name] += cells.below_detection()
-            self._values[name].append(self.negative[name].take(numbers, self.rows))
+            below = cells.below_detection()
+            self._values[name].append(self.negative[name].take(numbers, self.rows, below))
             count = len(numbers)
         if points is not None:
             count = len(points)
+        if self.volumes is not None and points is not None and sizes is not None:
+            self.volumes.add(points, sizes)
+        elif self.placed and points is not None:
+            self._places.add(points)
         if sizes is not None and count:
             with np.errstate(invalid="ignore"):
                 self.largest = np.fmax(self.largest, np.fmax.reduce(sizes, axis=0))
@@ -187,6 +198,19 @@ class Samples:
         row += _POINT + _DECLUSTERED if self.placed else 0
         what = f"{self.table}: statistics of {self.rows:,} rows"
         memory.require(self.rows * row, what, TableError)
+
+    def place_warnings(self) -> Iterator[str]:
+        """Yield the warnings of `label` about coordinates of -99 and the like, and about volumes.
+
+        The latter are about blocks that occur twice, overlap or leave gaps.
+        """
+        if self.volumes is not None:
+            yield from self.volumes.warnings()
+        yield from self._places.warnings(mend=MISSING_OPTION)
+
+    def below_notes(self) -> list[str]:
+        """Return notes on the cells below detection."""
+        return [note for grade in self.negative.values() for note in grade.notes()]
 
     def values(self, grade: str) -> Floats:
         """Return the grades of all rows, NaN where missing, and release them: call this once."""
@@ -289,6 +313,9 @@ def gather_samples(
                 sized=bool(model.sizes) or not model.centroid, placed=bool(purpose),
             )  # fmt: skip
             samples.frame, samples.axes = model.frame.lattice, model.axes
+            if model.sizes:
+                times = realisations_of(model.facts())
+                samples.volumes = VolumeChecks(model.axes, times=times)
             read_columns(model, samples.columns, samples.add, threads=threads, progress=progress)
             return samples
     except CentroidError as error:
@@ -359,5 +386,6 @@ def _of_frame(
     sized = sizes is not None
     samples = Samples(settings, grades, blocks.names, options, NAME, sized=sized, placed=placed)
     samples.frame, samples.axes = layout.lattice, layout.axes
+    samples.volumes = VolumeChecks(layout.axes) if sized else None
     samples.add(points, sizes, lambda name: blocks.column(blocks.find(name)), slice(None))
     return samples

@@ -477,6 +477,13 @@ class BlockFrame:
         options, points = options or TableOptions(), self._points
         if options.centroid != (None, None, None):
             points = None
+        crs = getattr(self.native, "crs", None) if points else None
+        if getattr(crs, "is_geographic", False):
+            message = (
+                f"{self._name} has points in degrees ({getattr(crs, 'name', crs)}), but wireframes "
+                "have coordinates in units of length: project the points first, with to_crs()"
+            )
+            raise TableError(message)
         if points and not matches(self.names, CENTROIDS, (None, None, None)):
             x, y, z = (self.names[place] for place in points)
             options = options._replace(x=x, y=y, z=z)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import IntEnum
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.compute.data import Floats, Ints
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted
 
 _MOST_PLACES = 6
 # A block face is a coordinate plus half a size, each rounded: allowed error in last-place units.
@@ -556,10 +556,15 @@ class NegativeGrades:
         Name of the column.
     below : {"half", "limit", "zero", "missing"}, optional
         Policy for values below detection.
+
+    Attributes
+    ----------
+    cells : int
+        Number of cells such as <0.01 and BDL that the policy gave a value.
     """
 
     def __init__(self, name: str, below: BelowDetection | None = None) -> None:
-        self.name, self.below = name, below
+        self.name, self.below, self.cells = name, below, 0
         self._negative, self._large = _Values(), _Values()
 
     @property
@@ -572,11 +577,13 @@ class NegativeGrades:
         """Number of values of 1e20 and more."""
         return self._large.count
 
-    def take(self, grade: Floats, done: int = 0) -> Floats:
+    def take(self, grade: Floats, done: int = 0, cells: int = 0) -> Floats:
         """Count the impossible grades of a chunk; return its grades after applying the policy.
 
-        `done` is the number of rows before the chunk.
+        `done` is the number of rows before the chunk, and `cells` the number of its cells below
+        detection, whose values `grade` has already.
         """
+        self.cells += cells
         self._large.add(grade, grade >= NO_GRADE, done)
         negative = grade < 0
         if not self._negative.add(grade, negative, done) or self.below is None:
@@ -586,6 +593,7 @@ class NegativeGrades:
 
     def merge(self, later: NegativeGrades, done: int = 0) -> None:
         """Add the counts of a later part of the column, which begins after `done` rows."""
+        self.cells += later.cells
         self._negative.merge(later._negative, done)
         self._large.merge(later._large, done)
 
@@ -594,13 +602,14 @@ class NegativeGrades:
         policy = BELOW_DETECTION.index(self.below) if self.below else -1
         heads = [(each.count, each.first) for each in (self._negative, self._large)]
         values = [*self._negative.values.items(), *self._large.values.items()]
-        return np.array([(policy, 0), *heads, *values], np.float64)
+        return np.array([(policy, self.cells), *heads, *values], np.float64)
 
     @classmethod
     def restored(cls, name: str, rows: Floats) -> NegativeGrades:
         """Return the counts from an array that `stored` made."""
         policy = int(rows[0, 0])
         made = cls(name, BELOW_DETECTION[policy] if policy >= 0 else None)
+        made.cells = int(rows[0, 1])
         for each, (count, first) in zip(
             (made._negative, made._large), rows[1:3].tolist(), strict=True
         ):
@@ -608,6 +617,10 @@ class NegativeGrades:
         for value, many in rows[3:].tolist():
             (made._negative if value < 0 else made._large).values[value] = int(many)
         return made
+
+    def notes(self) -> Iterator[str]:
+        """Yield a note on the cells below detection."""
+        yield from below_notes({self.name: self.cells}, self.below)
 
     def warnings(self, row: str, *, detection: bool = True) -> Iterator[str]:
         """Yield warnings about negative and large grades, which name the most frequent values.
@@ -637,6 +650,16 @@ class NegativeGrades:
             yield (
                 f"{self.name} is {NO_GRADE:g} or more in {self._large.places(row)}; these values "
                 f"are used as they are: if one of them stands for a missing value, use {mark}"
+            )
+
+
+def below_notes(cells: Mapping[str, int], policy: BelowDetection | None) -> Iterator[str]:
+    """Yield a note for each column on its cells below detection, which the policy gave a value."""
+    for name, count in cells.items():
+        if count:
+            yield (
+                f"{name}: {counted(count, 'value')} below detection, read by below_detection="
+                f"{policy!r}"
             )
 
 

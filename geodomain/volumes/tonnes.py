@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import density_unit as unit_of
@@ -26,6 +26,8 @@ from geodomain.formats.blocks import (
     read_columns,
     require_table_name,
 )
+from geodomain.formats.grids import GridModel
+from geodomain.inputs import is_grid
 from geodomain.progress import Progress, show_progress
 from geodomain.settings import renamed
 from geodomain.tables.conditions import Column
@@ -42,6 +44,7 @@ from geodomain.volumes.tonnes_report import report as report
 from geodomain.volumes.tonnes_report import tonnage_warnings as tonnage_warnings
 
 if TYPE_CHECKING:
+    import pyvista
     from narwhals.typing import IntoDataFrame
 
 
@@ -51,7 +54,7 @@ Cutoffs = CutoffValues | Mapping[str, CutoffValues]
 
 @renamed(domain="column")
 def tonnes(
-    frame: IntoDataFrame,
+    frame: IntoDataFrame | pyvista.DataSet,
     *,
     density: str | float,
     grade: str | Sequence[str] = (),
@@ -69,8 +72,9 @@ def tonnes(
 
     Parameters
     ----------
-    frame : pandas or polars DataFrame, or pyarrow.Table
-        A row for each block, with its centroid, its sizes and the columns named below.
+    frame : pandas or polars DataFrame, pyarrow.Table, or PyVista grid
+        A row for each block, with its centroid, its sizes and the columns named below. The blocks
+        of a grid are its cells, and its columns are the cell data.
     density : str or float
         The column of densities, or one density for all blocks. Tonnes are volume times density.
     grade : str or sequence of str
@@ -152,7 +156,9 @@ def tonnes(
         density_unit, background, classification,
     )  # fmt: skip
     with collect_warnings() as warned:
-        blocks = BlockFrame(frame, options=options)
+        if is_grid(frame):
+            return report(_checked_sum(GridModel(frame, options), wanted), warned)
+        blocks = BlockFrame(cast("IntoDataFrame", frame), options=options)
         points, sizes, where = blocks.blocks(options)
         sizes = _require(wanted, sizes, where, NAME)
         refuse_geometry(density, *blocks.geometry(options), NAME)
@@ -169,6 +175,7 @@ def tonnes(
             if wanted.classification
             else None,
         )
+        tonnage.add_below(lambda name: columns[name].below_detection())
         for sentence in (*checks.warnings(mend="make it NaN"), *tonnage_warnings(tonnage)):
             warn(sentence)
     return report(tonnage, warned)
@@ -250,10 +257,7 @@ def tonnes_file(
         show_progress(progress, "adding") as report_progress,
     ):
         with open_model(path, options) as opened:
-            checks = VolumeChecks(opened.axes, times=realisations_of(opened.facts()))
-            tonnage = _add_up(opened, wanted, checks, threads=threads, progress=report_progress)
-        for sentence in (*checks.warnings(), *tonnage_warnings(tonnage)):
-            warn(sentence)
+            tonnage = _checked_sum(opened, wanted, threads=threads, progress=report_progress)
         result = report(tonnage, warned)
         if target is not None:
             target.write(memoryview(result.to_csv().encode()))
@@ -278,6 +282,21 @@ def require_amounts(
             find_column(opened.columns, name, opened.name)
         refuse_geometry(density, opened.centroid, opened.sizes, opened.name)
         refuse_commas(cut, spelled, opened)
+
+
+def _checked_sum(
+    model: BlockFile,
+    wanted: Wanted,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tonnage:
+    """Add up the blocks of an open model, and warn of doubtful blocks and values."""
+    checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
+    tonnage = _add_up(model, wanted, checks, threads=threads, progress=progress)
+    for sentence in (*checks.warnings(), *tonnage_warnings(tonnage)):
+        warn(sentence)
+    return tonnage
 
 
 def _add_up(
@@ -314,6 +333,7 @@ def _add_up(
             labels,
             classes if wanted.classification else None,
         )
+        tonnage.add_below(lambda name: column(name).below_detection())
 
     read_columns(model, wanted.columns, add, threads=threads, progress=progress)
     return tonnage
@@ -410,7 +430,7 @@ def metal_units(
 
 def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
     """Raise TableError if the table has decimal commas and a cut-off has commas but no point."""
-    if not spelled or model.facts().get("decimal mark") != "comma":
+    if not spelled or not has_decimal_commas(model):
         return
     text = spelled[0]
     numbers = text.split(",")
@@ -421,6 +441,11 @@ def refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
         mend = f"write {single} for one cut-off, or {each} for two"
     message = f"{model.name} has decimal commas, so the cut-off {text!r} is ambiguous: {mend}"
     raise TableError(message)
+
+
+def has_decimal_commas(model: BlockFile) -> bool:
+    """Return whether a model is a text table whose decimal mark is a comma."""
+    return model.facts().get("decimal mark") == "comma"
 
 
 def _cutoffs(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from geodomain.compute.data import TableColumn
 from geodomain.errors import TableError, counted, in_lines, shown
 from geodomain.result_tables import html_table, records_frame, text_table
+from geodomain.tables.numbers import below_notes
 from geodomain.volumes.tonnage import ONE, Group, MetalUnit, Tonnage, Wanted, nearest_float
 
 if TYPE_CHECKING:
@@ -416,7 +417,8 @@ def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
 
 
 def _notes(tonnage: Tonnage) -> Iterator[str]:
-    """Yield notes on densities, and on labels that differ only in spelling."""
+    """Yield notes on cells below detection, on densities, and on labels by their spelling."""
+    yield from below_notes(tonnage.below, tonnage.wanted.below_detection)
     yield from tonnage.densities.notes()
     if not tonnage.wanted.shares:
         yield from tonnage.spelled.notes()

@@ -294,6 +294,21 @@ def test_classes_in_words() -> None:
             as_classes({"AU": wrong}, ["AU"])
 
 
+def test_commas_of_classes_are_ambiguous_if_the_model_has_decimal_commas(model: str) -> None:
+    text = Path(model).read_text().replace(",", ";").replace(";5;", ";5,0;")
+    Path("commas.csv").write_text(text)
+    words = ("plot", "commas.csv", "--section", "y=5", "--colour-by", "AU", "-o", "s.svg")
+    refused = run_command(*words, "--classes", "AU=0,5", code=3)
+    assert (
+        "commas.csv has decimal commas, so the classes '0,5' are ambiguous: write AU=0.5 for one "
+        "grade, or AU=0.0,5.0 for two" in refused.output
+    )
+    assert not Path("s.svg").exists()
+    run_command(*words, "--classes", "AU=0.0,5.0")
+    run_command(*words, "--classes", "AU=5", "--overwrite")
+    run_command("plot", model, *words[2:], "--classes", "AU=0,5", "--overwrite")
+
+
 def test_blocks_have_the_colours_of_their_classes(model: str) -> None:
     run_command("plot", model, "--section", "y=5", "--colour-by", "au", "--classes", "AU=5,15",
                 "-o", "s.svg")  # fmt: skip
