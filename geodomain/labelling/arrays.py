@@ -414,13 +414,13 @@ def proportions_grid(
 
     Keywords and names are those of `proportions_blocks`: ``prop_<name>`` or ``pct_<name>``.
     """
-    given = as_domains(domains)
+    listed = as_domains(domains)
     settings = LabelSettings(
-        proportions=proportions or given.proportions or "itself", percent=percent, by="centroid",
+        proportions=proportions or listed.proportions or "itself", percent=percent, by="centroid",
         lines=lines, rule=rule, backend=backend, threads=threads,
-    ).over(given)  # fmt: skip
-    shares, _ = _measured(grid, given, settings, options_among(numbers))
-    names = [settings.share_column(target.name) for target in given.targets]
+    ).over(listed)  # fmt: skip
+    shares, _ = _measured(grid, listed, settings, options_among(numbers))
+    names = [settings.share_column(target.name) for target in listed.targets]
     return dict(zip(names, shares, strict=True))
 
 
