@@ -227,7 +227,7 @@ def exit_codes() -> Iterator[None]:
     except BrokenPipeError:
         _leave_pipe()
     except OSError as error:
-        _fail(said_of(error), INPUT_OUTPUT)
+        _fail(message_of(error), INPUT_OUTPUT)
     except MemoryError:
         _fail("not enough memory", INPUT_OUTPUT)
     except RuntimeError as error:
@@ -354,7 +354,7 @@ def _write_json(message: str, code: int) -> None:
     click.echo(json.dumps({"error": error}, indent=2), err=where == "stderr")
 
 
-def said_of(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """Return the message of an error; for an OSError, the file and the reason."""
     if not isinstance(error, OSError):
         return str(error)

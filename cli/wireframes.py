@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import click
 
 from geodomain.cli import options
-from geodomain.cli.console import Console, print_error, print_json, print_text, said_of
+from geodomain.cli.console import Console, message_of, print_error, print_json, print_text
 from geodomain.cli.options import by_name, named_path
 from geodomain.errors import counted, visible
 
@@ -99,7 +99,7 @@ def check(
             except (GeodomainError, OSError) as error:
                 wrong.append(error)
                 if len(meshes) > 1:  # the last error ends the command
-                    print_error(said_of(error))
+                    print_error(message_of(error))
                 continue
             if not as_json:
                 print_text(reports[-1])

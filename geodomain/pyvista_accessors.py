@@ -121,13 +121,13 @@ class _Labelling(Generic[DataT]):
         named = isinstance(meshes, Mapping)
         each = cast("Mapping[str, MeshLike]", meshes if named else {"": meshes})
         measure: Callable[..., NDArray[np.float64]] = geodomain.distances
-        found = {
+        columns = {
             f"dist_{name}".lower() if named else "distance": measure(
                 mesh, self._dataset, **keywords
             )
             for name, mesh in each.items()
         }
-        return self._with(found, inplace)
+        return self._with(columns, inplace)
 
     def _labels(self, domains: DomainsLike, keywords: dict[str, object]) -> NDArray[np.str_]:
         raise NotImplementedError

@@ -106,16 +106,16 @@ def _is_of_blocks(path: str, head: Head, meshes: Format | None) -> bool:
 
 def _read_elements(place: Path, form: Format) -> pyvista.DataSet | pyvista.MultiBlock:
     """Read all surfaces and block models of a file that may hold both."""
-    told = loaded(form.contents)(place)
-    found: dict[str, pyvista.DataSet] = {}
-    if not told or not all(is_model for _, is_model in told):
-        found = {name: mesh.to_pyvista() for name, mesh in read_meshes(place).items()}
-    models = [name for name, is_model in told if is_model]
+    contents = loaded(form.contents)(place)
+    datasets: dict[str, pyvista.DataSet] = {}
+    if not contents or not all(is_model for _, is_model in contents):
+        datasets = {name: mesh.to_pyvista() for name, mesh in read_meshes(place).items()}
+    models = [name for name, is_model in contents if is_model]
     for name in models:
-        key = f"{name} (blocks)" if name in found else name
+        key = f"{name} (blocks)" if name in datasets else name
         source = str(place) if len(models) == 1 else f"{place}:{name}"
-        found[key] = read_grid(source, table_options())
-    return _as_one(found)
+        datasets[key] = read_grid(source, table_options())
+    return _as_one(datasets)
 
 
 def _as_one(parts: dict[str, pyvista.DataSet]) -> pyvista.DataSet | pyvista.MultiBlock:

@@ -512,7 +512,7 @@ def _clear(
         other = done.get("job") != states.job
         stale = [name for name in there if other or name not in names]
         placed = [name for name in output.matching("") if is_part(name)]
-        _require_known(output, placed, {*names, *there})
+        _require_listed(output, placed, {*names, *there})
         # A job that ended before its first part has left nothing to remove.
         if other and not overwrite and (placed or there):
             message = (
@@ -531,7 +531,7 @@ def _clear(
             states.remove(name)
 
 
-def _require_known(output: Store, placed: Sequence[str], listed: Collection[str]) -> None:
+def _require_listed(output: Store, placed: Sequence[str], listed: Collection[str]) -> None:
     """Refuse a file in the output that is named like a part, but that no job has marked as done.
 
     A run that is killed between writing a part and storing the part's state leaves such a file. The

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -143,13 +143,11 @@ def find_roles(
     {'hole': 0, 'from': 1, 'to': 2}
     """
     roles: Roles = {}
-    for role, words in _NAMES[table].items():
-        place = _named_column(names, table, role, columns, title)
-        place = _usual(names, words.split(), title, role) if place is None else place
+    for role, place in _places_of_roles(names, table, columns, title):
         if place is not None:
             roles[role] = place
         elif table == "survey" or role not in _OPTIONAL:
-            _refuse(names, table, role, words.split(), title)
+            _refuse(names, table, role, _NAMES[table][role].split(), title)
     if table == "collar" and ("azimuth" in roles) != ("dip" in roles):
         roles.pop("azimuth", None)
         roles.pop("dip", None)
@@ -167,13 +165,17 @@ def roles_among(
     >>> roles_among(["X", "Y", "Z", "BHID", "AU"], "intervals", {}, "samples.csv")
     {'hole': 3}
     """
-    roles: Roles = {}
+    places = _places_of_roles(names, table, columns, title)
+    return {role: place for role, place in places if place is not None}
+
+
+def _places_of_roles(
+    names: Sequence[str], table: Table, columns: Mapping[str, str], title: str
+) -> Iterator[tuple[str, int | None]]:
+    """Yield each role of a table, and the index of its column or None."""
     for role, words in _NAMES[table].items():
         place = _named_column(names, table, role, columns, title)
-        place = _usual(names, words.split(), title, role) if place is None else place
-        if place is not None:
-            roles[role] = place
-    return roles
+        yield role, _usual(names, words.split(), title, role) if place is None else place
 
 
 def find_rivals(

@@ -20,7 +20,7 @@ from geodomain.progress import Progress
 from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.frames import Frame, shortest
 from geodomain.tables.layout import Choice, choose_columns
-from geodomain.tables.new_columns import NewColumn, refuse_kept
+from geodomain.tables.new_columns import NewColumn, refuse_old_value
 from geodomain.tables.numbers import read_positions
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
@@ -57,7 +57,7 @@ def as_numbers(
         try:
             numbers[unchanged] = values.astype(np.float64)
         except ValueError as error:
-            refuse_kept(column.name, error)
+            refuse_old_value(column.name, error)
         if values.dtype.kind in "iu" and not _all_below(numbers[unchanged], _EXACT):
             return _with_integers(column, numbers, unchanged, values)
     if not np.isfinite(numbers).all() or (numbers != np.round(numbers)).any():
@@ -93,7 +93,7 @@ def _with_integers(
         )
         raise TableError(message)
     if values.dtype.kind == "u" and int(values.max()) > np.iinfo(np.int64).max:
-        refuse_kept(column.name, OverflowError(f"{values.max()} is beyond 64 bits"))
+        refuse_old_value(column.name, OverflowError(f"{values.max()} is beyond 64 bits"))
     integers = np.zeros(len(numbers), np.int64)
     coded = np.ones(len(numbers), np.bool_)
     coded[unchanged] = False

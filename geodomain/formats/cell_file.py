@@ -376,8 +376,8 @@ class CellModel:
 
 def refuse_columns(path: str, options: TableOptions) -> None:
     """Refuse options for coordinates and sizes, because the cells have their own geometry."""
-    said_of = [name for name, value in options._asdict().items() if value is not None]
-    wrong = [name for name in _NOT_OF_CELLS if name in said_of]
+    stated = [name for name, value in options._asdict().items() if value is not None]
+    wrong = [name for name in _NOT_OF_CELLS if name in stated]
     if wrong:
         message = (
             f"{path} stores the geometry of its cells, so {wrong[0]}= does not apply: leave it out"

@@ -88,8 +88,8 @@ def read_grid(source: str, options: TableOptions) -> Any:
     with open_model(source, options) as opened:
         if isinstance(opened, CellModel):
             cells = opened.cells
-            if isinstance(cells, LatticeCells) and (found := _lattice_grid(cells)) is not None:
-                grid, order = found
+            if isinstance(cells, LatticeCells) and (made := _lattice_grid(cells)) is not None:
+                grid, order = made
                 for number, name in enumerate(opened.columns):
                     put_column(grid, name, opened.values(number)[order])
                 return grid
@@ -193,7 +193,9 @@ def _lattice_grid(
     if cells.matrix is not None:
         image.direction_matrix = cells.matrix
         return image, order.ravel()
-    steps = [start + one * np.arange(n) for start, one, n in zip(low, size, counts, strict=True)]
+    steps = [
+        start + length * np.arange(n) for start, length, n in zip(low, size, counts, strict=True)
+    ]
     wanted = list(map(_middles, faces)) if centres is None else centres
     if even and (_have(steps, wanted) or not _have(faces, wanted)):
         return image, order.ravel()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, warn
-from geodomain.tables.new_columns import NewColumn, place_columns, refuse_kept
+from geodomain.tables.new_columns import NewColumn, place_columns, refuse_old_value
 from geodomain.tables.text import NewCells
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
     try:
         left = _as_texts(old.take(_numbers(np.arange(len(unchanged)), ~unchanged)), cells.type)
     except pyarrow.ArrowInvalid as error:
-        refuse_kept(column.name, error)
+        refuse_old_value(column.name, error)
     return compute.if_else(unchanged, left, cells)
 
 

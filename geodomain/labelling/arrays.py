@@ -115,7 +115,7 @@ def label_points(
         codes = codes_by_domains(
             where,
             listed,
-            partial(given_column, columns or {}, len(where), options),
+            partial(passed_column, columns or {}, len(where), options),
             None,
             settings,
         )
@@ -224,7 +224,7 @@ def _is_plain(domain: Domain) -> bool:
     return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.meshes)
 
 
-def given_column(
+def passed_column(
     columns: Mapping[str, ArrayLike], count: int, options: TableOptions, name: str
 ) -> Column:
     """Return a column that the caller gave; raise an error if it is missing or of wrong length."""
@@ -381,7 +381,7 @@ def _measured(
     points, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
         points[where], sizes[where] = centres, lengths
-    column = partial(given_column, dict(grid.cell_data.items()), cells.count, options)
+    column = partial(passed_column, dict(grid.cell_data.items()), cells.count, options)
     shares, codes = measure_blocks(
         points,
         sizes,
@@ -414,13 +414,13 @@ def proportions_grid(
 
     Keywords and names are those of `proportions_blocks`: ``prop_<name>`` or ``pct_<name>``.
     """
-    given = as_domains(domains)
+    listed = as_domains(domains)
     settings = LabelSettings(
-        proportions=proportions or given.proportions or "itself", percent=percent, by="centroid",
+        proportions=proportions or listed.proportions or "itself", percent=percent, by="centroid",
         lines=lines, rule=rule, backend=backend, threads=threads,
-    ).over(given)  # fmt: skip
-    shares, _ = _measured(grid, given, settings, options_among(numbers))
-    names = [settings.share_column(target.name) for target in given.targets]
+    ).over(listed)  # fmt: skip
+    shares, _ = _measured(grid, listed, settings, options_among(numbers))
+    names = [settings.share_column(target.name) for target in listed.targets]
     return dict(zip(names, shares, strict=True))
 
 

@@ -328,7 +328,7 @@ def count_table(
     sharer = _sharer(labeller, model, settings)
     tally.shares = None if sharer is None else sharer.tally
     fields = condition_columns(labeller.domains, model.columns, model.name)
-    label_column = _kept_column(labeller, model, settings)
+    label_column = _existing_labels(labeller, model, settings)
     edges = None if (model.axes == np.eye(3)).all() else model.axes
     begun = False
     lattice = _lattice(model, settings)
@@ -458,7 +458,7 @@ def _require_boxes(tally: Tally, name: str) -> None:
         raise TableError(message)
 
 
-def _kept_column(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> int | None:
+def _existing_labels(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> int | None:
     """Return the index of the label column if it is replaced and some domains keep its labels.
 
     Otherwise return None.

@@ -291,10 +291,10 @@ class Labeller:
                 (answer.beyond, none + BEYOND),
                 (answer.inside, index),
             )
-            found_in = [(np.flatnonzero(part), code) for part, code in parts if part is not None]
+            coded = [(np.flatnonzero(part), code) for part, code in parts if part is not None]
             if yields:
-                found_in = [(rows[codes[rows] == none], code) for rows, code in found_in]
-            for rows, code in found_in:
+                coded = [(rows[codes[rows] == none], code) for rows, code in coded]
+            for rows, code in coded:
                 codes[rows] = code
         return codes
 

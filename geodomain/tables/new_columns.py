@@ -158,7 +158,7 @@ def require_writable(name: str, *cells: str) -> None:
             raise TableError(message)
 
 
-def refuse_kept(name: str, reason: Exception) -> NoReturn:
+def refuse_old_value(name: str, reason: Exception) -> NoReturn:
     """Raise TableError for an existing value that must be kept, but that is not a code.
 
     A column of codes cannot hold such a value.
