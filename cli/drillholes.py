@@ -91,9 +91,13 @@ def min_length_option(what: str) -> options.Decorator:
     )
 
 
-def _between_option(metavar: str, what: str, *, required: bool = False) -> options.Decorator:
+def _between_option(
+    metavar: str, what: str, *, required: bool = False, multiple: bool = False
+) -> options.Decorator:
     """Make the option --between, a pair of names, with the help text `what`."""
-    return click.option("--between", nargs=2, metavar=metavar, help=what, required=required)
+    return click.option(
+        "--between", nargs=2, metavar=metavar, help=what, required=required, multiple=multiple
+    )
 
 
 # For commands that also work without holes.
