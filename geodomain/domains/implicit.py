@@ -414,7 +414,7 @@ def _tetrahedra() -> list[tuple[tuple[int, int, int], ...]]:
     Each walks from (0, 0, 0) to (1, 1, 1) along the axes in one order; the corners are in right-
     handed order. Neighbouring cubes cut their common face along the same diagonal.
     """
-    found = []
+    tetrahedra = []
     for order in permutations(range(3)):
         corner = [0, 0, 0]
         corners = [(0, 0, 0)]
@@ -423,8 +423,8 @@ def _tetrahedra() -> list[tuple[tuple[int, int, int], ...]]:
             corners.append((corner[0], corner[1], corner[2]))
         if not _parity(order):
             corners[1], corners[2] = corners[2], corners[1]
-        found.append(tuple(corners))
-    return found
+        tetrahedra.append(tuple(corners))
+    return tetrahedra
 
 
 @cache

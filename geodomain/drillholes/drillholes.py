@@ -421,8 +421,8 @@ class Drillholes:
     def _log_of(self, tables: Sequence[TableLike], column: str) -> HoleTable:
         """Return the first interval table that has a column."""
         names: list[str] = []
-        for given in tables:
-            table = read_table(given, "intervals", self._reading, also=None)
+        for source in tables:
+            table = read_table(source, "intervals", self._reading, also=None)
             if plain_name(column) in map(plain_name, table.names):
                 return table
             names += table.names

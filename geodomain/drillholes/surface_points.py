@@ -204,13 +204,13 @@ class SurfacePoints:
 
     def gempy_columns(self) -> tuple[tuple[TableColumn, ...], tuple[TableColumn, ...]]:
         """Return the columns `GEMPY` and `GEMPY_ORIENTATIONS`."""
-        known = np.flatnonzero(self.oriented)
+        rows = np.flatnonzero(self.oriented)
         names, holes = self._surfaces, self._holes
         return (
             (*self.points.T, names, holes, self.depths),
             (
-                *self.points[known].T, *self.normals[known].T, [names[row] for row in known],
-                [holes[row] for row in known], self.depths[known],
+                *self.points[rows].T, *self.normals[rows].T, [names[row] for row in rows],
+                [holes[row] for row in rows], self.depths[rows],
             ),
         )  # fmt: skip
 
@@ -224,8 +224,8 @@ class SurfacePoints:
 
     def _levels(self, feature: str | None, values: Mapping[str, float] | None) -> Floats:
         """Return the value of the scalar field on each surface."""
-        given = {name: float(value) for name, value in (values or {}).items()}
-        for name, value in given.items():
+        levels = {name: float(value) for name, value in (values or {}).items()}
+        for name, value in levels.items():
             if name not in self.surfaces or not math.isfinite(value):
                 wrong = "has no finite value" if name in self.surfaces else "is not a surface"
                 message = (
@@ -233,14 +233,14 @@ class SurfacePoints:
                     f"{', '.join(self.surfaces) or 'none'}"
                 )
                 raise DomainError(message)
-        missing = [name for name in self.surfaces if name not in given]
+        missing = [name for name in self.surfaces if name not in levels]
         if feature is not None and len(self.surfaces) > 1 and missing:
             message = (
                 f"feature= joins {counted(len(self.surfaces), 'surface')} in one scalar field, so "
                 f"each needs a value of its own: give values= for {', '.join(missing)}"
             )
             raise DomainError(message)
-        return np.array([given.get(name, 0.0) for name in self.surfaces])
+        return np.array([levels.get(name, 0.0) for name in self.surfaces])
 
 
 def check_target(
@@ -302,7 +302,7 @@ def points_at_wireframes(
         holes, domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
     )
     meshes = {domain.name: domain.meshes for domain in domains}
-    found = []
+    hits = []
     stays = crossings.stays
     for place, name in enumerate(crossings.solids):
         mine = stays.domains == place
@@ -310,14 +310,14 @@ def points_at_wireframes(
         ends = (stays.begins[mine], -1.0), (stays.ends[mine], 1.0)
         sides = [_at_stays(walls, stays.holes[mine], depths, side) for depths, side in ends]
         owners, depths, normals = (np.concatenate(pair) for pair in zip(*sides, strict=True))
-        found.append(SurfaceHits(name, owners, depths, normals))
+        hits.append(SurfaceHits(name, owners, depths, normals))
     sheets = [(domain.name, domain.meshes) for domain in domains if domain.is_surface]
     sheets += [(group[0].name, group) for stack in domains.stacks for group in stack.surfaces]
     for name, tiles in sheets:
         owners, depths, normals, _ = _walls(holes, tiles, backend, threads)
         upward = np.where(normals[:, 2:] < 0, -normals, normals)
-        found.append(SurfaceHits(name, owners, depths, upward))
-    return found
+        hits.append(SurfaceHits(name, owners, depths, upward))
+    return hits
 
 
 _Walls: TypeAlias = tuple[NDArray[np.intp], Floats, Floats, Floats]
@@ -341,7 +341,9 @@ def _walls(
         along = holes.curves.along(walls.pieces, walls.depths)
         through = np.einsum("ij,ij->i", normals, along)
         parts.append((walls.holes.astype(np.intp), walls.depths, normals, through))
-    owners, depths, normals, through = (np.concatenate(one) for one in zip(*parts, strict=True))
+    owners, depths, normals, through = (
+        np.concatenate(arrays) for arrays in zip(*parts, strict=True)
+    )
     order = np.lexsort((depths, owners))
     return owners[order], depths[order], normals[order], through[order]
 
@@ -431,7 +433,7 @@ def logged_contacts(
 
     Returns
     -------
-    found : list of SurfaceHits
+    hits : list of SurfaceHits
         The contacts, in the order in which their surfaces are met first.
     left_out : dict of str to int
         Numbers of changes without a point, by reason.
@@ -446,8 +448,8 @@ def logged_contacts(
     wanted = {frozenset(pair) for pair in between}
     if wanted:
         pairs = zip(codes[upper].tolist(), codes[lower].tolist(), strict=True)
-        kept = [frozenset((texts[above], texts[below])) in wanted for above, below in pairs]
-        mask = np.array(kept, np.bool_)
+        is_wanted = [frozenset((texts[above], texts[below])) in wanted for above, below in pairs]
+        mask = np.array(is_wanted, np.bool_)
         upper, lower = upper[mask], lower[mask]
     gaps = rows.starts[lower] - rows.ends[upper]
     wide, overlap = gaps > max(max_gap, _SAME), gaps < -_SAME
@@ -470,12 +472,12 @@ def logged_contacts(
     names = [_name_of(texts[a], texts[b], naming) for a, b in zip(above, below, strict=True)]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     surfaces = np.array([numbers[name] for name in names], np.intp)
-    found = []
+    hits = []
     for name, number in numbers.items():
         some = surfaces == number
         missing = np.full((int(some.sum()), 3), np.nan)
-        found.append(SurfaceHits(name, owners[some], depths[some], missing))
-    return found, left_out
+        hits.append(SurfaceHits(name, owners[some], depths[some], missing))
+    return hits, left_out
 
 
 def _name_of(above: str, below: str, naming: Naming) -> str:
@@ -498,15 +500,15 @@ def _refuse_unknown(
 
 
 def join_points(
-    holes: HolePaths, found: Sequence[SurfaceHits], left_out: Mapping[str, int]
+    holes: HolePaths, hits: Sequence[SurfaceHits], left_out: Mapping[str, int]
 ) -> SurfacePoints:
     """Join the points of all surfaces, sorted by hole, then depth; equal names are one surface."""
-    names = tuple(dict.fromkeys(each.name for each in found))
-    places = [names.index(each.name) for each in found]
-    owners = np.repeat(np.array(places, np.intp), [len(each.holes) for each in found])
-    rows = np.concatenate([np.empty(0, np.intp), *(each.holes for each in found)])
-    depths = np.concatenate([np.empty(0), *(each.depths for each in found)])
-    normals = np.concatenate([np.empty((0, 3)), *(each.normals for each in found)])
+    names = tuple(dict.fromkeys(each.name for each in hits))
+    places = [names.index(each.name) for each in hits]
+    owners = np.repeat(np.array(places, np.intp), [len(each.holes) for each in hits])
+    rows = np.concatenate([np.empty(0, np.intp), *(each.holes for each in hits)])
+    depths = np.concatenate([np.empty(0), *(each.depths for each in hits)])
+    normals = np.concatenate([np.empty((0, 3)), *(each.normals for each in hits)])
     order = np.lexsort((owners, depths, rows))
     points = holes.points_at(rows[order], depths[order])
     return SurfacePoints(
