@@ -20,6 +20,7 @@ from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
 from geodomain.reporting.planes import Section
 from geodomain.reporting.sections import Samples, samples_of
+from geodomain.statistics.charts import round_length
 from geodomain.tables.numbers import BelowDetection
 
 if TYPE_CHECKING:
@@ -503,16 +504,6 @@ def faces_warnings(sections: Sequence[Section]) -> list[str]:
                 f"{side} sides are drawn"
             )
     return sentences
-
-
-def round_length(length: float, *, up: bool = False) -> float:
-    """Round a length down to 1, 2 or 5 times a power of ten; if `up` is true, round it up."""
-    power = 10.0 ** math.floor(math.log10(length))
-    steps = (1, 2, 5, 10)
-    part = length / power
-    if up:
-        return next(step for step in steps if step >= part - 1e-9) * power
-    return max(step for step in steps if step <= part + 1e-9) * power
 
 
 def draw_frame(axes: Axes, section: Section, title: str, unit: str, inches: Floats) -> None:

@@ -322,6 +322,44 @@ def _mesh(pieces: Floats) -> Mesh | None:
     return Mesh(pieces.reshape(-1, 3), np.arange(3 * len(pieces)).reshape(-1, 3), name="walls")
 
 
+# --- Labels that touch.
+
+# Number of pieces of triangles that are labelled to find which labels touch, and halvings.
+_PIECES, _HALVINGS = 200_000, 12
+
+
+def touching_labels(labeller: Labeller, offset: float) -> dict[tuple[int, int], float]:
+    """Return the area of the walls between each two labels, by their codes, the lower one first.
+
+    Each triangle is labelled at its middle, `offset` off the wall on both sides. Large triangles
+    are halved before, so a contact that is much smaller than the pieces may be missed.
+    """
+    meshes = [mesh for mesh in labeller.domains.meshes if len(mesh.triangles)]
+    if not meshes:
+        return {}
+    pieces = _distinct(meshes)[0]
+    total = float(_areas(pieces).sum())
+    for _ in range(_HALVINGS):
+        large = _areas(pieces) > 4 * total / _PIECES
+        if not large.any() or len(pieces) > _PIECES:
+            break
+        halves = _halved(pieces[large], np.zeros(int(large.sum()), np.intp))[0]
+        pieces = np.concatenate([pieces[~large], halves])
+    scale = float(np.abs(pieces).max())
+    labels = _labels_beside(labeller, pieces, max(offset, 2e-12 * scale), inner=False)[:, 0]
+    labels.sort(axis=1)
+    apart = labels[:, 0] != labels[:, 1]
+    pairs, places = np.unique(labels[apart], axis=0, return_inverse=True)
+    areas = np.bincount(places.reshape(-1), _areas(pieces[apart]), len(pairs))
+    return {(a, b): area for (a, b), area in zip(pairs.tolist(), areas.tolist(), strict=True)}
+
+
+def _areas(pieces: Floats) -> Floats:
+    """Return the areas of triangles (n, 3, 3)."""
+    normals = np.cross(pieces[:, 1] - pieces[:, 0], pieces[:, 2] - pieces[:, 0])
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", normals, normals)) / 2, np.float64)
+
+
 # --- Along holes.
 
 

@@ -19,7 +19,7 @@ from geodomain.formats.blocks import Rows, kind_of, open_model, read_columns
 from geodomain.formats.parquet import open_samples
 from geodomain.progress import Progress
 from geodomain.settings import among
-from geodomain.statistics.settings import StatsSettings, WeightSettings
+from geodomain.statistics.settings import ReportSettings, StatsSettings, WeightSettings
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame, LocalFrame
 from geodomain.tables.in_memory import NAME, BlockFrame
@@ -230,7 +230,8 @@ def _hole_column(
         return None
     if settings.hole is not None:
         return names[find_column(names, settings.hole, table)]
-    return usual_column(names, "hole") if any(settings.caps(grades).values()) else None
+    needed = isinstance(settings, ReportSettings) or any(settings.caps(grades).values())
+    return usual_column(names, "hole") if needed else None
 
 
 def _label_column(settings: WeightSettings, names: Sequence[str], table: str) -> str | None:
