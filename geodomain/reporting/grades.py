@@ -164,11 +164,17 @@ class GradePart:
         A short table of tonnes and grades by domain for the summary; "" without a density.
     notes : list of str
         Notes on densities and grades.
+    sums : Tonnes, optional
+        Tonnes by domain; None without a density.
+    above : dict of str to Tonnes
+        For each grade, tonnes above round cut-offs.
     """
 
     html: str
     main: str
     notes: list[str]
+    sums: Tonnes | None = None
+    above: dict[str, Tonnes] = field(default_factory=dict)
 
 
 def grades_html(
@@ -190,6 +196,8 @@ def grades_html(
     parts: list[str] = []
     notes: list[str] = []
     main = ""
+    whole: Tonnes | None = None
+    above: dict[str, Tonnes] = {}
     if grades.wanted is not None:
         whole = add_up(blocks, grades.wanted)
         notes = [*whole.notes]
@@ -204,9 +212,9 @@ def grades_html(
         parts.append(f"<h3>{escape(grades.titled(name))}</h3>")
         parts.append(_histograms(grades, number, top, blocks, labels))
         if grades.wanted is not None:
-            sums = _above_cutoffs(blocks, grades.wanted, name, top)
-            parts.append(_curves(grades, number, sums, labels, unit))
-    return GradePart("".join(parts), main, notes)
+            above[name] = _above_cutoffs(blocks, grades.wanted, name, top)
+            parts.append(_curves(grades, number, above[name], labels, unit))
+    return GradePart("".join(parts), main, notes, whole, above)
 
 
 def _is_charted(label: ShownLabel) -> bool:

@@ -386,10 +386,12 @@ class SectionStyle:
 
 @dataclass(frozen=True)
 class DrawnSection:
-    """The SVG of a section, and the section's title."""
+    """The SVG of a section, its title, its size, and its number of blocks with each label."""
 
     title: str
     svg: str
+    size: tuple[int, int]
+    counts: NDArray[np.intp]
 
 
 def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretch: float) -> str:
@@ -456,10 +458,10 @@ def section_svg(
         f'aria-labelledby="section-title-{number}" font-size="210" '
         f'font-family="system-ui, sans-serif"><title id="section-title-{number}">'
         f"Section {escape(title)}: {escape(_label_counts(rows, geometry, style))}</title>"
-        + "".join(parts)
-        + "</svg>"
+        + f'<g id="drawing-{number}">{"".join(parts)}</g></svg>'
     )
-    return DrawnSection(title, drawn)
+    counts = np.bincount(geometry.codes[rows], minlength=len(style.labels))
+    return DrawnSection(title, drawn, (wide, high), counts)
 
 
 def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:

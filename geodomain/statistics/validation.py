@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 # Probabilities of the quantiles, in thousandths: the percentiles, and more of them at both ends.
-_SHARES = tuple(Fraction(part, 1000) for part in (1, 2, 5, *range(10, 1000, 10), 995, 998, 999))
+SHARES = tuple(Fraction(part, 1000) for part in (1, 2, 5, *range(10, 1000, 10), 995, 998, 999))
 # Number of slices that the default thickness makes, and the largest number along an axis.
 _SLICES, _MOST_SLICES = 20, 1000
 _SMOOTHER = (
@@ -362,13 +362,15 @@ class Validation:
                     block_curve=Curve(
                         shares, [each.block for each in pairs], row.block_mean, row.blocks_at_zero
                     ),
-                    swaths=[
-                        self._panel(row, axis)
-                        for axis in AXES
-                        if any(each.axis == axis for each in self.swaths)
-                    ],
+                    swaths=self.panels(row.domain),
                 ),
             )
+
+    def panels(self, domain: str) -> list[SwathPanel]:
+        """Return the swaths of a domain as they are drawn."""
+        rows = [row for row in (*self.rows, self.total) if row.domain == domain]
+        axes = {each.axis for each in self.swaths if each.domain == domain}
+        return [self._panel(row, axis) for row in rows for axis in AXES if axis in axes]
 
     def _panel(self, row: ValidationRow, axis: str) -> SwathPanel:
         """Return a swath of a domain as it is drawn."""
@@ -617,7 +619,7 @@ class Side:
         return int((self.values <= 0).sum())
 
 
-_NO_ROWS = Side(0, 0, 0, 0, np.empty(0), None, None, np.empty((0, 3)))
+NO_ROWS = Side(0, 0, 0, 0, np.empty(0), None, None, np.empty((0, 3)))
 
 
 class _Work:
@@ -661,8 +663,8 @@ class _Work:
         return [
             self._row(
                 key,
-                blocks[key][1] if key in blocks else _NO_ROWS,
-                *samples.get(key, (None, _NO_ROWS)),
+                blocks[key][1] if key in blocks else NO_ROWS,
+                *samples.get(key, (None, NO_ROWS)),
             )
             for key in [*keys, whole]
         ]
@@ -739,7 +741,7 @@ class _Work:
         if ours is not None and theirs is not None:
             self._pairs += [
                 QuantilePair(domain, float(share), ours.quantile(share), theirs.quantile(share))
-                for share in _SHARES
+                for share in SHARES
             ]
         for axis in self._settings.axes:
             self._swaths += self._slices(domain, axis, samples, blocks)
@@ -894,6 +896,15 @@ class _Sums:
         """Return the weighted mean in a slice; None without a weight."""
         weight = self._weights[place]
         return nearest_float(self._metals[place], weight) if weight else None
+
+
+def sides_of(groups: Groups, grade: str) -> dict[str, Side]:
+    """Return the rows of each domain, and of ``"(all)"``, that have a grade and coordinates."""
+    values = groups.values(grade)
+    return {
+        ALL if group.whole else group.domain: _side_of(groups, group, values)
+        for group in groups.of(values)
+    }
 
 
 def _side_of(groups: Groups, group: Group, values: Floats) -> Side:
