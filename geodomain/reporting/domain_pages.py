@@ -31,6 +31,7 @@ from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Blocks, ShownLabel
 from geodomain.reporting.grades import GradeSettings, curve_of, grade_classes_of
+from geodomain.reporting.look import darker
 from geodomain.reporting.svg import chart_svg
 from geodomain.reporting.tables import (
     DomainRow,
@@ -38,6 +39,7 @@ from geodomain.reporting.tables import (
     exact_figure,
     grade_figure,
     in_unit,
+    rounded,
     table,
     volume,
 )
@@ -269,12 +271,17 @@ def gather_figures(
     holes: Drillholes | None,
     warned: list[str],
 ) -> DomainFigures:
-    """Compute the figures of all pages; new warnings are issued, and added to `warned`."""
+    """Compute the figures of all pages; new warnings are issued, and added to `warned`.
+
+    Rows that are left out become notes, because the tables of the pages count them.
+    """
     with collect_warnings() as told, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         figures = _Gathering(request, blocks, rows, grades, domains, holes).gather()
     for sentence in told:
-        if sentence not in warned:
+        if "left out of" in sentence:
+            figures.notes.append(sentence)
+        elif sentence not in warned:
             warn(sentence)
             warned.append(sentence)
     return figures
@@ -342,11 +349,17 @@ class _Gathering:
             figures.missing.append("crossings of holes: --collar FILE and --survey FILE")
 
     def _try(self, what: str, action: Callable[[], None]) -> None:
-        """Run an action; if its input cannot be used, note why the part is left out."""
-        try:
-            action()
-        except GeodomainError as error:
-            self._figures.notes.append(f"{what} left out: {error}")
+        """Run an action; if its input cannot be used, note why the part is left out.
+
+        Its warnings become notes: they are about this part alone.
+        """
+        notes = self._figures.notes
+        with collect_warnings() as told:
+            try:
+                action()
+            except GeodomainError as error:
+                told.append(f"{what} left out: {error}")
+        notes += [sentence for sentence in told if sentence not in notes]
 
     def _plain(self, model: Samples) -> ReportSettings:
         """Return settings for statistics of blocks: no declustering and no caps."""
@@ -566,6 +579,7 @@ class _Gathering:
                 ]
 
     def _add_crossings(self) -> None:
+        """Add the stays of holes in the solids."""
         labelling = self._request.labelling
         assert self._holes is not None
         self._figures.crossings = self._holes.crossings(
@@ -679,7 +693,7 @@ class PageStyle:
 
     def length(self, value: float) -> str:
         """Return a length with its unit."""
-        return f"{value:,.4g} {self.unit}".strip()
+        return f"{rounded(value, 4)} {self.unit}".strip()
 
 
 def pages_html(figures: DomainFigures, style: PageStyle) -> str:
@@ -747,9 +761,10 @@ class _Page:
             parts.append(self._statistics(place, ours, theirs))
             parts.append(self._caps(place, theirs))
             parts.append(self._charts(place, ours, theirs, title))
-            parts.append(self._cutoffs(place, ours))
             parts.append(self._contacts(place, theirs))
-        parts += [self._crossings(), self._pictures()]
+        cutoffs = [self._cutoffs(*each) for each in enumerate(dict(self._figures.pairs))]
+        parts.append(f'<div class="tables">{"".join(cutoffs)}{self._crossings()}</div>')
+        parts.append(self._pictures())
         return (
             f'<article class="domain" id="domain-{self._number}">'
             f"<h3>{domain_name(self._name, style.colours[self._name])}</h3>{''.join(parts)}"
@@ -799,6 +814,8 @@ class _Page:
         if figures.samples is not None and theirs:
             for row in figures.samples.rows:
                 if (row.grade, row.domain) == (theirs, self._name):
+                    if row.cap is not None and not row.samples_cut:
+                        continue
                     name = "samples" if row.weights == "naive" else "samples, declustered"
                     cap = "" if row.cap is None else f", cut at {row.cap:g}"
                     found.append((f"{name}{cap}", row))
@@ -846,7 +863,6 @@ class _Page:
     def _caps(self, place: int, theirs: str) -> str:
         """Return the table of top cuts, if there are any."""
         rows = [row for _, row in self._populations("", theirs) if row.cap is not None]
-        rows = [row for row in rows if row.samples_cut]
         if not rows:
             return ""
         headings = ["cap", "weights", "percentile", "samples cut", "holes cut", "mean", "CV"]
@@ -940,11 +956,10 @@ class _Page:
                 "all" if row.cutoff is None else f"{row.cutoff:g}", f"{row.blocks:,}",
                 volume(row.volume), volume(row.tonnes), grade_figure(own.mean), volume(own.metal),
             ])  # fmt: skip
-        numbers = table(
+        return table(
             f"{ours} at or above cut-offs in {self._name}", headings, cells,
             name=f"cutoffs-{self._number}-{place}",
         )  # fmt: skip
-        return f"<details><summary>Grade and tonnage as a table</summary>{numbers}</details>"
 
     def _contacts(self, place: int, theirs: str) -> str:
         """Return the charts of contacts with other labels, and what is left out."""
@@ -953,9 +968,10 @@ class _Page:
         if not touching or theirs not in figures.contacts:
             return ""
         by_pair = {frozenset(each.between): each for each in figures.contacts[theirs]}
+        colours = {name: darker(colour) for name, colour in self._style.colours.items()}
         drawn, bare = [], []
         for other in touching[:_MOST_NEIGHBOURS]:
-            contact = by_pair[frozenset((self._name, other))]
+            contact = replace(by_pair[frozenset((self._name, other))], colours=colours)
             if not all(side.samples for side in contact.sides):
                 bare.append(other or "(background)")
                 continue
@@ -1009,14 +1025,14 @@ class _Page:
         ]  # fmt: skip
         total = float((stays.ends[mine] - stays.begins[mine]).sum())
         holes = counted(len(np.unique(stays.holes[mine])), "hole")
-        text = f"{counted(len(mine), 'crossing')} by {holes}, {self._style.length(total)} in all"
+        text = f"{counted(len(mine), 'stay')} of {holes}, {self._style.length(total)} in all"
         if len(mine) > _MOST_ROWS:
             text += f"; the first {_MOST_ROWS} are shown, and all are in the JSON of this page"
         shown = table(
             f"Crossings of holes with {self._name}", ["hole", "from", "to", "length"], cells,
             name=f"crossings-{self._number}",
         )  # fmt: skip
-        return f'<h4>Crossings of holes</h4><p class="hint">{escape(text)}.</p>{shown}'
+        return f'<div>{shown}<p class="hint">{escape(text)}.</p></div>'
 
     def _pictures(self) -> str:
         """Return small sections, which link to the large ones."""
@@ -1103,7 +1119,7 @@ def findings_html(check: HoleCheck, unit: str) -> str:
         ]
         for key, each in check.tables.items()
     ]
-    length = f"{check.length:,.4g} {unit}".strip()
+    length = f"{rounded(check.length, 4)} {unit}".strip()
     counts = ", ".join(counted(count, level) for level, count in check.counts.items())
     parts = [
         f"<p>{counted(check.holes, 'hole')}, {escape(length)} in all: {counts}.</p>",

@@ -784,11 +784,12 @@ def _panel(chart: Chart, panel: ChartPanel, box: tuple[float, float, float, floa
     parts += [_mark_svg(mark, chart.x, panel, box) for mark in panel.marks]
     frame = f"M{left} {top:.0f}V{foot:.1f}H{right}" + (f"V{top:.0f}" if panel.right else "")
     parts.append(f'<path d="{frame}" fill="none" stroke="currentColor" stroke-opacity="0.5"/>')
-    if panel.note:
-        parts.append(
-            f'<text {_INK} x="{right - 4}" y="{foot - 6:.0f}" text-anchor="end" font-size="11">'
-            f"{escape(panel.note)}</text>"
-        )
+    parts += [
+        f'<text {_INK} x="{right - 4}" y="{y:.0f}" text-anchor="end" font-size="11">{escape(text)}'
+        "</text>"
+        for text, y in ((panel.note, foot - 6), (panel.over, top + 12))
+        if text
+    ]
     return "".join(parts)
 
 

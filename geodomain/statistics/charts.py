@@ -251,8 +251,8 @@ class Panel(NamedTuple):
         A second axis, at the right.
     share : float
         Height, relative to the other panels of the chart.
-    note : str
-        A text in the lower right corner.
+    note, over : str
+        Texts in the lower and in the upper right corner.
     """
 
     y: Axis
@@ -260,6 +260,7 @@ class Panel(NamedTuple):
     right: Axis | None = None
     share: float = 1.0
     note: str = ""
+    over: str = ""
 
 
 class Head(NamedTuple):
@@ -385,6 +386,10 @@ def curve_chart(
 # --- Grades on both sides of a contact.
 
 
+# Intervals are drawn up to so many times the largest mean.
+_TALLEST = 2.5
+
+
 class ContactSide(NamedTuple):
     """One side of a contact, as it is drawn.
 
@@ -446,9 +451,14 @@ def contact_chart(
         ends = [(begin, end) for begin, end, *_ in side.classes]
         lower.append(Bars(ends, [each[2] for each in side.classes], colour))
         heads.append(Head(place, side.title, side.subtitle, colour))
-    # An interval may reach below 0, where no grade is.
-    shown = [max(value, 0.0) for value in values] if positive else values
-    grades = linear_axis(f"mean {grade}, 95 % interval", shown)
+    # An interval may reach below 0, where no grade is, or dwarf all means.
+    note = ""
+    if positive:
+        middle = [mean for side in sides for _, _, _, mean, _, _ in side.classes]
+        top, highest = _TALLEST * max([0.0, *middle]), max(values)
+        values = [min(max(value, 0.0), top) for value in values]
+        note = f"an interval reaches {highest:.3g}" if highest > top else ""
+    grades = linear_axis(f"mean {grade}, 95 % interval", values)
     counts = linear_axis(
         "samples", [each[2] for side in sides for each in side.classes], most=3, whole=True
     )
@@ -460,7 +470,8 @@ def contact_chart(
     places = [*(-each for each in reversed(away)), 0.0, *away]
     where = f"distance {along}, {unit or 'in the unit of the coordinates'}"
     x = Axis(where, -most, most, [(each, f"{abs(each):,.6g}") for each in places])
-    return Chart(title, x, [Panel(grades, upper, share=3.0), Panel(counts, lower)], heads=heads)
+    panels = [Panel(grades, upper, share=3.0, over=note), Panel(counts, lower)]
+    return Chart(title, x, panels, heads=heads)
 
 
 # --- Blocks against samples.
@@ -740,11 +751,8 @@ def draw_chart(figure: Figure | SubFigure, chart: Chart) -> None:
         for mark in panel.marks:
             right = isinstance(mark, Line) and mark.right
             _draw_mark(other if right else axes, chart.x, panel.y, mark)
-        if panel.note:
-            axes.text(
-                0.99, 0.02, panel.note, transform=axes.transAxes, ha="right", va="bottom",
-                fontsize=8.5,
-            )  # fmt: skip
+        for text, y, side in ((panel.note, 0.02, "bottom"), (panel.over, 0.98, "top")):
+            axes.text(0.99, y, text, transform=axes.transAxes, ha="right", va=side, fontsize=8.5)
         _set_axis(axes, "x", chart.x, named=panel is chart.panels[-1])
         if chart.square:
             axes.set_aspect("equal", adjustable="box")
