@@ -573,6 +573,7 @@ class _Gathering:
             if grade:
                 read = self._placed(grade, domains.below_detection)
                 samples = LabelledSamples(read, plain, settings)
+                samples.find_all_walls()
                 figures.contacts[grade] = [
                     samples.contact(grade, (labels[a], labels[b]), (a, b))
                     for a, b in sorted(wanted)

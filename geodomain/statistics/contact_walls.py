@@ -138,72 +138,129 @@ def _distances(mesh: Mesh | None, points: Floats, labeller: Labeller) -> Floats:
     return _index(mesh, labeller).of(points)
 
 
-def find_walls(
-    labeller: Labeller, codes: tuple[int, int], points: Floats, reach: float, size: float
-) -> ContactWalls:
-    """Find the walls between two labels near some points.
+class WallPieces:
+    """Pieces of the walls near some points, with the labels on both sides.
+
+    Large triangles that another wall may cut are halved. The pieces that are small enough are
+    labelled at four places; where the labels differ, they are halved further.
 
     Parameters
     ----------
     labeller : Labeller
         The domains.
-    codes : tuple of int
-        Codes of the two labels.
     points : (n, 3) float64
-        Samples with one of these labels. Walls farther than `reach` from the box of the samples are
-        left out.
+        Samples. Walls farther than `reach` from the box of the samples are left out.
     reach : float
         The largest distance that matters.
     size : float
         Pieces of triangles are halved down to `size` if another wall is near, and down to
         `size` / 16 if another wall cuts them. Labels are taken at `size` / 64 off the wall, so
         narrower gaps and slivers between wireframes do not matter.
-
-    Returns
-    -------
-    ContactWalls
+    codes : tuple of int, optional
+        Codes of two labels. If they are given, a piece is not halved for the sake of other labels.
     """
-    if not len(points):
-        return ContactWalls(None, (None, None), 0.0)
-    near = _Near(points, reach, labeller)
-    rims = curtains(labeller, *near.box[:, 2].tolist())
-    meshes = [mesh for mesh in (*labeller.domains.meshes, *rims) if len(mesh.triangles)]
-    indexes = [_index(mesh, labeller) for mesh in meshes]
-    triangles, owned = _distinct(meshes)
-    # Smaller pieces and offsets would be lost in rounding.
-    scale = float(np.abs(near.box).max())
-    least, offset = max(size / 16, 1e-11 * scale), max(size / 64, 2e-12 * scale)
-    done: list[Floats] = [np.empty((0, 3, 3))]
-    kinds: list[NDArray[np.intp]] = [np.empty(0, np.intp)]
-    edge = 0.0
-    batches = [(triangles, np.arange(len(triangles)))]
-    while batches:
-        pieces, parents = batches.pop()
-        if len(pieces) > _BATCH:
-            half = len(pieces) // 2
-            batches += [(pieces[half:], parents[half:]), (pieces[:half], parents[:half])]
-            continue
-        centres = pieces.mean(axis=1)
-        radii = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
-        kept = near.mask(pieces, centres, radii)
-        pieces, parents, centres, radii = pieces[kept], parents[kept], centres[kept], radii[kept]
-        cut = _may_be_cut(centres, radii, owned[parents], indexes)
-        whole, small = np.flatnonzero(~cut), np.flatnonzero(cut & (radii <= max(size, least)))
-        labels = _labels_beside(labeller, pieces[whole], offset, inner=False)
-        done.append(pieces[whole])
-        kinds.append(_kinds(labels, codes)[:, 0])
-        found = _kinds(_labels_beside(labeller, pieces[small], offset, inner=True), codes)
-        agree = (found == found[:, :1]).all(axis=1)
-        settled = agree | (radii[small] <= least)
-        edge = max(edge, float(radii[small[settled & ~agree]].max(initial=0.0)))
-        done.append(pieces[small[settled]])
-        kinds.append(found[settled, 0])
-        cut[small[settled]] = False
-        if cut.any():
-            batches.append(_halved(pieces[cut], parents[cut]))
-    walls, kind = np.concatenate(done), np.concatenate(kinds)
-    contact, *others = (_mesh(walls[kind == each]) for each in (_CONTACT, *_OTHERS))
-    return ContactWalls(contact, (others[0], others[1]), edge)
+
+    def __init__(
+        self,
+        labeller: Labeller,
+        points: Floats,
+        reach: float,
+        size: float,
+        codes: tuple[int, int] | None = None,
+    ) -> None:
+        self._labeller, self._reach, self._size = labeller, reach, size
+        # Of each piece that is labelled: corners, radius, labels, and the piece that was halved.
+        self._pieces: Floats = np.empty((0, 3, 3))
+        self._radii: Floats = np.empty(0)
+        self._labels: NDArray[np.int32] = np.empty((0, 4, 2), np.int32)
+        self._halved: NDArray[np.intp] = np.empty(0, np.intp)
+        self._depths: NDArray[np.intp] = np.empty(0, np.intp)
+        self._least = size / 16
+        if len(points):
+            self._divide(points, codes)
+
+    def _divide(self, points: Floats, codes: tuple[int, int] | None) -> None:
+        labeller, size = self._labeller, self._size
+        near = _Near(points, self._reach, labeller)
+        rims = curtains(labeller, *near.box[:, 2].tolist())
+        meshes = [mesh for mesh in (*labeller.domains.meshes, *rims) if len(mesh.triangles)]
+        indexes = [_index(mesh, labeller) for mesh in meshes]
+        triangles, owned = _distinct(meshes)
+        # Smaller pieces and offsets would be lost in rounding.
+        scale = float(np.abs(near.box).max())
+        least, offset = max(size / 16, 1e-11 * scale), max(size / 64, 2e-12 * scale)
+        self._least = least
+        done: list[tuple[Floats, Floats, NDArray[np.int32], NDArray[np.intp], int]] = []
+        count = 0
+        none = np.full(len(triangles), -1)
+        batches = [(triangles, np.arange(len(triangles)), none, 0)]
+        while batches:
+            pieces, parents, above, depth = batches.pop()
+            if len(pieces) > _BATCH:
+                half = len(pieces) // 2
+                batches += [
+                    (pieces[part], parents[part], above[part], depth)
+                    for part in (slice(half, None), slice(half))
+                ]
+                continue
+            centres = pieces.mean(axis=1)
+            radii = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
+            kept = near.mask(pieces, centres, radii)
+            pieces, parents, above = pieces[kept], parents[kept], above[kept]
+            centres, radii = centres[kept], radii[kept]
+            cut = _may_be_cut(centres, radii, owned[parents], indexes)
+            whole, small = np.flatnonzero(~cut), np.flatnonzero(cut & (radii <= max(size, least)))
+            labels = np.empty((len(whole) + len(small), 4, 2), np.int32)
+            labels[: len(whole)] = _labels_beside(labeller, pieces[whole], offset, inner=False)
+            labels[len(whole) :] = _labels_beside(labeller, pieces[small], offset, inner=True)
+            both = np.concatenate([whole, small])
+            done.append((pieces[both], radii[both], labels, above[both], depth))
+            tested = labels[len(whole) :]
+            agree = _agree(tested if codes is None else _kinds(tested, codes)[..., None])
+            cut[small[agree | (radii[small] <= least)]] = False
+            if cut.any():
+                own = np.full(len(pieces), -1)
+                own[small] = count + len(whole) + np.arange(len(small))
+                halves, parents = _halved(pieces[cut], parents[cut])
+                deeper = depth + 1 if len(small) else depth
+                batches.append((halves, parents, np.tile(own[cut], 2), deeper))
+            count += len(both)
+        if done:
+            pieces_, radii_, labels_, above_, depths = zip(*done, strict=True)
+            self._pieces, self._radii = np.concatenate(pieces_), np.concatenate(radii_)
+            self._labels, self._halved = np.concatenate(labels_), np.concatenate(above_)
+            self._depths = np.repeat(depths, list(map(len, radii_)))
+
+    def between(self, codes: tuple[int, int], points: Floats) -> ContactWalls:
+        """Return the walls between two labels; `points` are the samples with these labels."""
+        if not len(self._pieces) or not len(points):
+            return ContactWalls(None, (None, None), 0.0)
+        kinds = _kinds(self._labels, codes)
+        agree = _agree(kinds[..., None])
+        settled = agree | (self._radii <= self._least)
+        # A piece is not halved where its kinds agree, although other labels may differ there.
+        alive = self._halved < 0
+        for depth in range(1, int(self._depths.max()) + 1):
+            rows = np.flatnonzero((self._depths == depth) & (self._halved >= 0))
+            above = self._halved[rows]
+            alive[rows] = alive[above] & ~settled[above]
+        leaves = alive & settled
+        contact, *others = (
+            _mesh(self._pieces[leaves & (kinds[:, 0] == kind)]) for kind in (_CONTACT, *_OTHERS)
+        )
+        rows = np.flatnonzero(leaves & ~agree)
+        if len(rows):
+            pieces, radii = self._pieces[rows], self._radii[rows]
+            near = _Near(points, self._reach, self._labeller)
+            rows = rows[near.mask(pieces, pieces.mean(axis=1), radii)]
+        edge = float(self._radii[rows].max(initial=0.0))
+        return ContactWalls(contact, (others[0], others[1]), edge)
+
+
+def _agree(answers: NDArray[np.generic]) -> Bools:
+    """Return whether the answers (n, k, m) of each piece are the same at all k places."""
+    same: Bools = (answers == answers[:, :1]).all(axis=(1, 2))
+    return same
 
 
 def _distinct(meshes: Sequence[Mesh]) -> tuple[Floats, Bools]:

@@ -18,7 +18,7 @@ from geodomain.cli import main
 from geodomain.formats.wireframes import write_mesh
 from geodomain.labelling.labeller import Labeller
 from geodomain.statistics.contact_means import RESAMPLES, SEED, ContactStep, interval_of_mean
-from geodomain.statistics.contact_walls import find_walls, labels_at
+from geodomain.statistics.contact_walls import WallPieces, labels_at, touching_labels
 
 ORE = {"ORE": box((0, 0, 0), (100, 100, 50))}
 PAIR = ("ORE", "WASTE")
@@ -570,7 +570,7 @@ def check_random_walls(seed: int) -> None:
             pair = int(first), int(second)
             chosen = np.isin(own, pair)
             places, sides = points[chosen], np.where(own[chosen] == first, 0, 1)
-            walls = find_walls(labeller, pair, places, 20.0, 0.5)
+            walls = WallPieces(labeller, places, 20.0, 0.5, pair).between(pair, places)
             found = walls.measure(places, sides, np.inf, labeller)
             contact = distance_from(faces_between(codes, first, {second}), places)
             with np.errstate(invalid="ignore"):
