@@ -752,7 +752,9 @@ def draw_chart(figure: Figure | SubFigure, chart: Chart) -> None:
             right = isinstance(mark, Line) and mark.right
             _draw_mark(other if right else axes, chart.x, panel.y, mark)
         for text, y, side in ((panel.note, 0.02, "bottom"), (panel.over, 0.98, "top")):
-            axes.text(0.99, y, text, transform=axes.transAxes, ha="right", va=side, fontsize=8.5)
+            if text:
+                look = {"transform": axes.transAxes, "ha": "right", "va": side}
+                axes.text(0.99, y, text, fontsize=8.5, **look)
         _set_axis(axes, "x", chart.x, named=panel is chart.panels[-1])
         if chart.square:
             axes.set_aspect("equal", adjustable="box")

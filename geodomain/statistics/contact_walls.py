@@ -389,7 +389,8 @@ def touching_labels(labeller: Labeller, offset: float) -> dict[tuple[int, int], 
     """Return the area of the walls between each two labels, by their codes, the lower one first.
 
     Each triangle is labelled at its middle, `offset` off the wall on both sides. Large triangles
-    are halved before, so a contact that is much smaller than the pieces may be missed.
+    are halved before, so a contact that is much smaller than the pieces may be missed. A wall that
+    two wireframes share may count twice.
     """
     meshes = [mesh for mesh in labeller.domains.meshes if len(mesh.triangles)]
     if not meshes:
