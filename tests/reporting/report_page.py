@@ -55,7 +55,7 @@ class Page(HTMLParser):
                 tables[self._table].append([])
             if tag in ("td", "th") and self._table:
                 tables[self._table][-1].append("")
-        if tag == "data":
+        if tag == "data" and self._table:
             self._value = said["value"]
 
     def handle_endtag(self, tag: str) -> None:
