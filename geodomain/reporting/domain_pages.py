@@ -31,7 +31,7 @@ from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Blocks, ShownLabel
 from geodomain.reporting.grades import GradeSettings, curve_of, grade_classes_of
-from geodomain.reporting.look import darker
+from geodomain.reporting.look import legible
 from geodomain.reporting.svg import chart_svg
 from geodomain.reporting.tables import (
     DomainRow,
@@ -88,6 +88,8 @@ from geodomain.volumes.tonnes import Tonnes, TonnesRow
 
 # Neighbours of a domain whose contact is drawn, and rows of the tables of a page.
 _MOST_NEIGHBOURS, _MOST_ROWS, _MOST_CUTOFFS = 4, 10, 12
+# Contacts of all pages together, and those if each has to find its own walls.
+_MOST_CONTACTS, _MOST_SEARCHES = 120, 12
 # Number of holes whose nearest other hole is searched, evenly through all holes.
 _MOST_HOLES = 2000
 
@@ -573,11 +575,18 @@ class _Gathering:
             if grade:
                 read = self._placed(grade, domains.below_detection)
                 samples = LabelledSamples(read, plain, settings)
-                samples.find_all_walls()
+                most = _MOST_CONTACTS if samples.find_all_walls() else _MOST_SEARCHES
+                largest = sorted(wanted, key=lambda pair: (-areas[pair], pair))[:most]
                 figures.contacts[grade] = [
                     samples.contact(grade, (labels[a], labels[b]), (a, b))
-                    for a, b in sorted(wanted)
+                    for a, b in sorted(largest)
                 ]
+                if len(wanted) > most:
+                    warn(
+                        f"{len(wanted) - most:,} of {len(wanted):,} contacts of {grade} are not "
+                        "measured, because they are smaller than the others: use 'geodomain "
+                        "contacts' for them"
+                    )
 
     def _add_crossings(self) -> None:
         """Add the stays of holes in the solids."""
@@ -969,10 +978,14 @@ class _Page:
         if not touching or theirs not in figures.contacts:
             return ""
         by_pair = {frozenset(each.between): each for each in figures.contacts[theirs]}
-        colours = {name: darker(colour) for name, colour in self._style.colours.items()}
-        drawn, bare = [], []
+        colours = {name: legible(colour) for name, colour in self._style.colours.items()}
+        drawn, bare, more = [], [], touching[_MOST_NEIGHBOURS:]
         for other in touching[:_MOST_NEIGHBOURS]:
-            contact = replace(by_pair[frozenset((self._name, other))], colours=colours)
+            pair = frozenset((self._name, other))
+            if pair not in by_pair:
+                more.append(other)
+                continue
+            contact = replace(by_pair[pair], colours=colours)
             if not all(side.samples for side in contact.sides):
                 bare.append(other or "(background)")
                 continue
@@ -994,7 +1007,7 @@ class _Page:
             notes.append(
                 f"Without samples on both sides within {most} of the contact: {', '.join(bare)}."
             )
-        if more := touching[_MOST_NEIGHBOURS:]:
+        if more:
             listed = ", ".join(each or "(background)" for each in more[:_MOST_ROWS])
             listed += f" and {len(more) - _MOST_ROWS:,} more" if len(more) > _MOST_ROWS else ""
             notes.append(f"Smaller contacts, which are not drawn: {listed}.")

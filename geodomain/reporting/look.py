@@ -150,6 +150,18 @@ def darker(colour: str) -> str:
     return blended(colour, 0, 0.45)
 
 
+def legible(colour: str) -> str:
+    """Return a colour for lines and points: a darker shade if the colour is pale.
+
+    Examples
+    --------
+    >>> legible("#ffffff"), legible("#2050b0")
+    ('#8c8c8c', '#2050b0')
+    """
+    bright = sum(int(colour[at : at + 2], 16) for at in (1, 3, 5)) / 3
+    return darker(colour) if bright > 180 else colour
+
+
 def blended(colour: str, towards: int, share: float) -> str:
     """Mix a colour with black (`towards` is 0) or white (255), in the proportion `share`."""
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))

@@ -28,6 +28,8 @@ from geodomain.volumes.distance import MeshDistance
 
 # Number of points labelled, or of triangles halved, at a time.
 _BATCH = 1 << 18
+# Number of pieces of the walls of all labels, of 140 bytes each, that are kept.
+_MOST_PIECES = 3_000_000
 # Barycentric coordinates of test points: the centroid, and points near the corners.
 _INNER = np.array([[1, 1, 1], [2.8, 0.1, 0.1], [0.1, 2.8, 0.1], [0.1, 0.1, 2.8]]) / 3.0
 
@@ -158,6 +160,12 @@ class WallPieces:
         narrower gaps and slivers between wireframes do not matter.
     codes : tuple of int, optional
         Codes of two labels. If they are given, a piece is not halved for the sake of other labels.
+
+    Attributes
+    ----------
+    too_many : bool
+        Whether there are more pieces than fit into memory; there are no walls then. It is never so
+        for two labels.
     """
 
     def __init__(
@@ -176,6 +184,8 @@ class WallPieces:
         self._halved: NDArray[np.intp] = np.empty(0, np.intp)
         self._depths: NDArray[np.intp] = np.empty(0, np.intp)
         self._least = size / 16
+        self._by_label: dict[int, NDArray[np.intp]] = {}
+        self.too_many = False
         if len(points):
             self._divide(points, codes)
 
@@ -225,6 +235,9 @@ class WallPieces:
                 deeper = depth + 1 if len(small) else depth
                 batches.append((halves, parents, np.tile(own[cut], 2), deeper))
             count += len(both)
+            if codes is None and count + len(triangles) > _MOST_PIECES:
+                self.too_many = True
+                return
         if done:
             pieces_, radii_, labels_, above_, depths = zip(*done, strict=True)
             self._pieces, self._radii = np.concatenate(pieces_), np.concatenate(radii_)
@@ -235,26 +248,37 @@ class WallPieces:
         """Return the walls between two labels; `points` are the samples with these labels."""
         if not len(self._pieces) or not len(points):
             return ContactWalls(None, (None, None), 0.0)
-        kinds = _kinds(self._labels, codes)
+        # No other piece has a wall of these labels, nor has a part of it.
+        own = np.union1d(*(self._with_label(code) for code in codes))
+        pieces, radii, depths = self._pieces[own], self._radii[own], self._depths[own]
+        kinds = _kinds(self._labels[own], codes)
         agree = _agree(kinds[..., None])
-        settled = agree | (self._radii <= self._least)
+        settled = agree | (radii <= self._least)
         # A piece is not halved where its kinds agree, although other labels may differ there.
-        alive = self._halved < 0
-        for depth in range(1, int(self._depths.max()) + 1):
-            rows = np.flatnonzero((self._depths == depth) & (self._halved >= 0))
-            above = self._halved[rows]
-            alive[rows] = alive[above] & ~settled[above]
+        halved = self._halved[own]
+        alive = halved < 0
+        above = np.searchsorted(own, halved)
+        above[above == len(own)] = 0
+        known = ~alive & (own[above] == halved) if len(own) else alive
+        for depth in range(1, int(depths.max(initial=0)) + 1):
+            rows = np.flatnonzero(known & (depths == depth))
+            alive[rows] = alive[above[rows]] & ~settled[above[rows]]
         leaves = alive & settled
         contact, *others = (
-            _mesh(self._pieces[leaves & (kinds[:, 0] == kind)]) for kind in (_CONTACT, *_OTHERS)
+            _mesh(pieces[leaves & (kinds[:, 0] == kind)]) for kind in (_CONTACT, *_OTHERS)
         )
         rows = np.flatnonzero(leaves & ~agree)
         if len(rows):
-            pieces, radii = self._pieces[rows], self._radii[rows]
             near = _Near(points, self._reach, self._labeller)
-            rows = rows[near.mask(pieces, pieces.mean(axis=1), radii)]
-        edge = float(self._radii[rows].max(initial=0.0))
+            rows = rows[near.mask(pieces[rows], pieces[rows].mean(axis=1), radii[rows])]
+        edge = float(radii[rows].max(initial=0.0))
         return ContactWalls(contact, (others[0], others[1]), edge)
+
+    def _with_label(self, code: int) -> NDArray[np.intp]:
+        """Return the indices of the pieces with a label on any side, ascending."""
+        if code not in self._by_label:
+            self._by_label[code] = np.flatnonzero((self._labels == code).any(axis=(1, 2)))
+        return self._by_label[code]
 
 
 def _agree(answers: NDArray[np.generic]) -> Bools:

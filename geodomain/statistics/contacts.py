@@ -379,10 +379,15 @@ class LabelledSamples:
         self._labels = labels_at(labeller, read.points[self._usable])
         self._pieces: WallPieces | None = None
 
-    def find_all_walls(self) -> None:
-        """Find the walls of all labels at once, which saves time if several contacts are wanted."""
+    def find_all_walls(self) -> bool:
+        """Find the walls of all labels at once, which saves time if several contacts are wanted.
+
+        Return whether they fit into memory; otherwise each contact finds its own walls.
+        """
         settings, points = self._settings, self._read.points[self._usable]
-        self._pieces = WallPieces(self._labeller, points, settings.max, settings.bin)
+        pieces = WallPieces(self._labeller, points, settings.max, settings.bin)
+        self._pieces = None if pieces.too_many else pieces
+        return not pieces.too_many
 
     def contact(self, grade: str, labels: tuple[str, str], codes: tuple[int, int]) -> Contacts:
         """Return the grade by distance from the contact of two labels, which have these codes.
