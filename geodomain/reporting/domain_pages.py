@@ -6,12 +6,11 @@ compute them here as well.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +84,9 @@ from geodomain.tables.vendors import plain_name
 from geodomain.volumes.distance import MeshDistance
 from geodomain.volumes.tonnage import volumes_of
 from geodomain.volumes.tonnes import Tonnes, TonnesRow
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
 
 # Neighbours of a domain whose contact is drawn, and rows of the tables of a page.
 _MOST_NEIGHBOURS, _MOST_ROWS, _MOST_CUTOFFS = 4, 10, 12
@@ -178,13 +180,6 @@ def _model_samples(
 
     model.add(blocks.points, blocks.sizes, cells, slice(None))
     return model
-
-
-def _again(samples: Samples, *, placed: bool = True) -> Samples:
-    """Return the same samples, whose grades can be taken once more; `placed` as in `Samples`."""
-    twin = copy.copy(samples)
-    twin._values, twin.placed = dict(samples._values), placed
-    return twin
 
 
 # --- Gathering the figures.
@@ -319,7 +314,7 @@ class _Gathering:
         if self._grades.names:
             model = _model_samples(self._blocks, self._names, self._request, self._grades.names)
             figures.blocks = describe_samples(
-                Groups(_again(model, placed=False)),
+                Groups(model.again(placed=False)),
                 None,
                 self._plain(model),
                 dict.fromkeys(self._grades.names, ()),
@@ -392,29 +387,29 @@ class _Gathering:
         drilled: Samples | None = None
         if request.samples is not None:
             names = [theirs for _, theirs in figures.pairs if theirs]
-            drilled = self._read_samples(names, labeller)
+            drilled = self._read_samples(request.samples, names, labeller)
             settings = replace(self._settings, column=drilled.column)
             nearest = settings.cell == NEAREST
             if nearest and model is None:
                 settings = replace(settings, decluster=None, cell_ratio=None, maximise=False)
             figures.samples = describe_samples(
-                Groups(_again(drilled, placed=settings.cell is not None)),
-                Groups(_again(model)) if nearest and model is not None else None,
+                Groups(drilled.again(placed=settings.cell is not None)),
+                Groups(model.again()) if nearest and model is not None else None,
                 settings,
                 settings.caps(names),
                 self._threads,
             )
-            self._add_distances(Groups(_again(drilled)), names[0])
+            self._add_distances(Groups(drilled.again()), names[0])
         for ours, theirs in figures.pairs:
             if ours and theirs and model is not None and drilled is not None:
                 figures.validations[ours], sides = compare_samples(
-                    _again(model), _again(drilled), self._settings, (ours, theirs), self._threads
+                    model.again(), drilled.again(), self._settings, (ours, theirs), self._threads
                 )
             else:
                 sides = {}
                 for name, each in ((theirs, drilled), (ours, model)):
                     if name and each is not None:
-                        known = sides_of(Groups(_again(each)), name)
+                        known = sides_of(Groups(each.again()), name)
                         sides = {
                             key: (side, NO_ROWS) if each is drilled else (NO_ROWS, side)
                             for key, side in known.items()
@@ -423,12 +418,14 @@ class _Gathering:
         if labeller is not None and drilled is not None:
             self._try("contacts are", lambda: self._add_contacts(labeller))
 
-    def _read_samples(self, names: list[str], labeller: Labeller | None) -> Samples:
+    def _read_samples(
+        self, source: TableLike, names: list[str], labeller: Labeller | None
+    ) -> Samples:
         """Read the samples, and give them labels that name domains as the blocks' labels do."""
         if self._holes is not None:
-            drilled = self._along_holes(self._holes, names, labeller)
+            drilled = self._along_holes(self._holes, source, names, labeller)
         else:
-            drilled = self._at_points(names)
+            drilled = self._at_points(source, names)
         by_label = {row.label: row.name for row in self._rows}
         renamed = [by_label.get(label, label) for label in drilled.labels]
         if len({*renamed}) == len(renamed):
@@ -441,10 +438,9 @@ class _Gathering:
             )
         return drilled
 
-    def _at_points(self, names: list[str]) -> Samples:
+    def _at_points(self, source: TableLike, names: list[str]) -> Samples:
         """Read samples with coordinates."""
         request, settings = self._request, self._settings
-        source = request.samples
         _, options = options_of_both(
             request.table,
             [*self._grades.names, settings.block_weight],
@@ -457,8 +453,8 @@ class _Gathering:
         )
         settings = replace(settings, column=self._label_column())
         return gather_samples(
-            source, settings, names, {}, self._threads, None, purpose="statistics of domains",
-            options=options,
+            cast("IntoDataFrame", source), settings, names, {}, self._threads, None,
+            purpose="statistics of domains", options=options,
         )  # fmt: skip
 
     def _label_column(self) -> str | None:
@@ -467,10 +463,10 @@ class _Gathering:
         return self._settings.sample_column or (None if column == "domain" else column)
 
     def _along_holes(
-        self, holes: Drillholes, names: list[str], labeller: Labeller | None
+        self, holes: Drillholes, source: TableLike, names: list[str], labeller: Labeller | None
     ) -> Samples:
         """Place intervals at their middles on the holes, and label them if they have no labels."""
-        rows = holes.match(self._request.samples, also=None)
+        rows = holes.match(source, also=None)
         settle(holes, rows.findings)
         self._placed = lambda grade, below: place_along(holes, rows, grade, below)
         below = self._request.table.get("below_detection")
@@ -899,7 +895,8 @@ class _Page:
     def _charts(self, place: int, ours: str, theirs: str, title: str) -> str:
         """Return the histogram, the probability plot, the slices and the grade-tonnage curve."""
         figures, style = self._figures, self._style
-        name, drawn = f"{self._number}-{place}", []
+        name = f"{self._number}-{place}"
+        drawn: list[tuple[Chart, str]] = []
         samples, blocks = figures.sides.get(ours or theirs, {}).get(self._name, (NO_ROWS, NO_ROWS))
         words = self._sample_word(ours)
         some = [
@@ -979,7 +976,9 @@ class _Page:
             return ""
         by_pair = {frozenset(each.between): each for each in figures.contacts[theirs]}
         colours = {name: legible(colour) for name, colour in self._style.colours.items()}
-        drawn, bare, more = [], [], touching[_MOST_NEIGHBOURS:]
+        drawn: list[str] = []
+        bare: list[str] = []
+        more = touching[_MOST_NEIGHBOURS:]
         for other in touching[:_MOST_NEIGHBOURS]:
             pair = frozenset((self._name, other))
             if pair not in by_pair:

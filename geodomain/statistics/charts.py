@@ -599,7 +599,7 @@ def quantile_chart(samples: Curve, blocks: Curve) -> Chart:
     ends = [axes[0].low, axes[0].high]
     marks: list[Line | Bars | Band | Word] = [
         Line(ends, ends, PALE, width=0.9),
-        Line(*pairs.tolist(), COOL, dash="none", marker="o"),
+        Line(pairs[0].tolist(), pairs[1].tolist(), COOL, dash="none", marker="o"),
     ]
     for share, name in _NAMED.items():
         at = np.flatnonzero(np.isclose(shares, share))
@@ -642,7 +642,7 @@ def swath_charts(
                 xs, ys = zip(*known, strict=True)
                 upper.append(Line(xs, ys, colour, name, dash=dash, marker=marker))  # type: ignore[arg-type]
         weights = linear_axis(swath.weight, swath.weights, most=3, colour=WARM)
-        lower = [
+        lower: list[Line | Bars | Band | Word] = [
             Bars(swath.edges, swath.counts, COOL, alpha=0.55),
             Line(middles, swath.weights, WARM, width=1.3, right=True),
         ]

@@ -314,7 +314,9 @@ _MIXERS = np.array([0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B],
 _NO_WALL, _CONTACT, *_OTHERS = range(4)
 
 
-def _kinds(labels: NDArray[np.intp], codes: tuple[int, int]) -> NDArray[np.intp]:
+def _kinds(
+    labels: NDArray[np.int32] | NDArray[np.intp], codes: tuple[int, int]
+) -> NDArray[np.intp]:
     """Return the kind of each wall; the last axis of `labels` has its two sides."""
     beside = [(labels == code).any(axis=-1) for code in codes]
     kinds = np.where(beside[0] & beside[1], _CONTACT, _NO_WALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -174,6 +175,15 @@ class Samples:
     def values(self, grade: str) -> Floats:
         """Return the grades of all rows, NaN where missing, and release them: call this once."""
         return np.concatenate([np.empty(0), *self._values.pop(grade)])
+
+    def again(self, *, placed: bool = True) -> Samples:
+        """Return the same samples, whose grades can be taken once more.
+
+        With `placed` false, the coordinates are not used.
+        """
+        twin = copy(self)
+        twin._values, twin.placed = dict(self._values), placed
+        return twin
 
     def weights_of_rows(self) -> Floats | None:
         """Return the weights of all rows, NaN where missing; None if all weights are the same."""
