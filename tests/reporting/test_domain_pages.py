@@ -9,13 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from late import pd
-from report_page import Page, labelled_model, run
+from report_page import Page, run, sampled_model
 
 import geodomain
-from geodomain import Drillholes, flag_file, report_file
+from geodomain import Drillholes, report_file, synthetic
+from geodomain.cli import main
 from geodomain.errors import GeodomainWarning
 from geodomain.statistics.settings import ReportKeywords, ReportSettings, read_bands
+from geodomain.synthetic import files
 
 pytestmark = pytest.mark.filterwarnings("ignore::geodomain.errors.GeodomainWarning")
 
@@ -25,25 +28,7 @@ TONNES = {"density": 2.5, "density_unit": "t/m3", "grade": "AU", "cutoff": [1, 2
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a labelled model of 8 x 6 x 4 blocks, and with 12 vertical holes."""
-    path = tmp_path_factory.mktemp("pages")
-    labelled_model(path)
-    places = [(x + 0.4, y + 0.7) for x in (0, 2, 4, 6) for y in (1, 3, 5)]
-    collars = [f"H{n},{x},{y},4,4,0,-90" for n, (x, y) in enumerate(places)]
-    (path / "c.csv").write_text("\n".join(["HOLE,X,Y,Z,DEPTH,AZIMUTH,DIP", *collars, ""]))
-    rows = [
-        f"H{n},{at / 2},{at / 2 + 0.5},{'' if (n + at) % 11 == 0 else (x * y + at) / 8:.4}"
-        if (n + at) % 11
-        else f"H{n},{at / 2},{at / 2 + 0.5},"
-        for n, (x, y) in enumerate(places)
-        for at in range(8)
-    ]
-    (path / "a.csv").write_text("\n".join(["HOLE,FROM,TO,AU", *rows, ""]))
-    domains = {"DYKE": path / "dyke.stl", "ORE": path / "ore.stl"}
-    flag_file(
-        path / "a.csv", domains, path / "s.csv", collar=path / "c.csv", coordinates=True,
-        background="WASTE",
-    )  # fmt: skip
-    return path
+    return sampled_model(tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(scope="module")
@@ -309,3 +294,67 @@ def test_keywords_are_the_fields() -> None:
     assert read_bands(5) == (5.0,)
     with pytest.raises(ValueError, match="sample_grade= names 2 columns, but grade= names 1"):
         report_file("m.csv", "r.html", samples="s.csv", grade="AU", sample_grade=["AU", "CU"])
+
+
+# --- The demo, by the commands.
+
+
+@pytest.mark.full
+def test_the_demo_has_the_figures_of_the_commands(tmp_path: Path) -> None:
+    files.write_deposit(synthetic.deposit("tiny"), tmp_path, overwrite=False)
+    listed = ("--domains", tmp_path / "domains.toml")
+    drilled = ("--collar", tmp_path / "collar.csv", "--survey", tmp_path / "survey.csv")
+    assay, model, samples = (tmp_path / name for name in ("assay.csv", "model.csv", "samples.csv"))
+    command("label", tmp_path / files.REGULAR, *listed, "-o", model)
+    command("flag", assay, *drilled, *listed, "--coordinates", "-o", samples)
+    tonnage = ("--density", "DENSITY", "--density-unit", "t/m3", "--grade", "AU", "--cutoff", "1")
+    report = command(
+        "report", model, *listed, *drilled, "--intervals", assay, "--sample-grade", "AU",
+        *tonnage, "--cap", "8", "--contact-bin", "4", "--contact-max", "20",
+        "-o", tmp_path / "r.html",
+    )  # fmt: skip
+    nearest = ("--decluster", "nearest", "--blocks", model, "--cap", "8")
+    stats = command("stats", samples, "--grade", "AU", *nearest)
+    blocks = command("stats", model, "--grade", "AU")
+    validation = command("validate", model, "--samples", samples, "--grade", "AU")
+    tonnes = command("tonnes", model, *tonnage)
+    names = [each["name"] for each in report["domains"]]
+    assert {"ORE", "RICH ORE", "DYKE", "OXIDE"} <= {*names}
+    for found in report["domains"]:
+        name = found["name"]
+
+        def own(rows: list[dict], name: str = name) -> list[dict]:
+            return [row for row in rows if row["domain"] == name]
+
+        assert found["block_statistics"] == own(blocks["rows"])
+        naive, ours = ([row for row in rows if row["weights"] == "naive"]
+                       for rows in (found["sample_statistics"], own(stats["rows"])))  # fmt: skip
+        assert naive == ours
+        # The file of samples has coordinates with six decimals.
+        for row, other in zip(found["sample_statistics"], own(stats["rows"]), strict=True):
+            assert row["mean"] == pytest.approx(other["mean"], rel=1e-6)
+        compared = found["validation"]["AU"]
+        assert compared["row"]["block_mean"] == own(validation["rows"])[0]["block_mean"]
+        assert [each["blocks"] for each in compared["swaths"]] == [
+            each["blocks"] for each in own(validation["swaths"])
+        ]
+        assert found["tonnes"] == own(tonnes["domains"])
+        for contact in found["contacts"]["AU"]:
+            expected = command(
+                "contacts", assay, *drilled, *listed, "--between", *contact["between"],
+                "--grade", "AU", "--bin", "4", "--max", "20",
+            )  # fmt: skip
+            assert contact["classes"] == expected["classes"]
+            assert contact["step"] == expected["step"]
+            assert contact["counts"] == expected["counts"]
+    crossings = command("holes", "crossings", *drilled, *listed)
+    totals = {each["name"]: each["stays"] for each in crossings["solids"]}
+    for found in report["domains"]:
+        assert len(found["crossings"]) == totals.get(found["name"], 0)
+
+
+def command(*words: object) -> dict:
+    """Run a command, and return its JSON."""
+    done = CliRunner().invoke(main, [*map(str, words), "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
