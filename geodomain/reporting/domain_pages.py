@@ -30,7 +30,7 @@ from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Blocks, ShownLabel
 from geodomain.reporting.grades import GradeSettings, curve_of, grade_classes_of
-from geodomain.reporting.look import legible
+from geodomain.reporting.look import kind_of_name, legible
 from geodomain.reporting.svg import chart_svg
 from geodomain.reporting.tables import (
     DomainRow,
@@ -284,6 +284,11 @@ def gather_figures(
     return figures
 
 
+def has_page(row: DomainRow) -> bool:
+    """Return whether a label has a page: background, air and domains without blocks have none."""
+    return bool(row.blocks) and not row.is_ground and kind_of_name(row.name) != "air"
+
+
 class _Gathering:
     """Computes the figures of the pages of all domains."""
 
@@ -303,7 +308,7 @@ class _Gathering:
         self._placed: Callable[[str, BelowDetection | None], PlacedSamples]
         by_label = {row.label: row.name for row in rows}
         self._names = [by_label[label] for label in blocks.labels]
-        self._shown = [row.name for row in rows if not row.is_ground]
+        self._shown = [row.name for row in rows if has_page(row)]
         self._figures = DomainFigures(request.pairs(grades.names))
         self._threads = request.labelling.threads
 
@@ -695,7 +700,7 @@ class PageStyle:
     @property
     def shown(self) -> list[DomainRow]:
         """The rows of the domains that have a page."""
-        return [row for row in self.rows if not row.is_ground and row.blocks]
+        return [row for row in self.rows if has_page(row)]
 
     def length(self, value: float) -> str:
         """Return a length with its unit."""
