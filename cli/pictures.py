@@ -386,6 +386,7 @@ def report(
             domains=domains or by_name(solids),
             holes=holes,
             progress=console.on_terminal,
+            say=as_options,
             **given,
         )
     if as_json:

@@ -235,6 +235,10 @@ class DomainFigures:
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
+    def spelled(self, say: Callable[[str], str]) -> DomainFigures:
+        """Return the figures with texts in which `say` writes the names of keywords."""
+        return replace(self, notes=list(map(say, self.notes)), missing=list(map(say, self.missing)))
+
 
 class HolesOf(NamedTuple):
     """The samples of a domain in space.
@@ -335,20 +339,19 @@ class _Gathering:
         return figures
 
     def _say_missing(self) -> None:
+        """Note the parts that are missing, and the keywords that bring them."""
         figures, request = self._figures, self._request
-        if request.samples is None:
-            figures.missing.append(
-                "statistics of samples, contacts, slices and distances from samples: --samples "
-                "FILE, or --collar with --intervals and --sample-grade"
-            )
-        if not self._grades.names:
-            figures.missing.append("statistics of the grades of blocks: --grade COLUMN")
-        elif self._grades.wanted is None:
-            figures.missing.append("grade and tonnage above cut-offs: --density")
-        if not self._domains.targets:
-            figures.missing.append("contacts and crossings of holes: --domains FILE or --solid")
-        elif self._holes is None:
-            figures.missing.append("crossings of holes: --collar FILE and --survey FILE")
+        parts = {
+            "statistics of samples, contacts, slices and distances from samples: give samples, and "
+            "their grade with sample_grade=": request.samples is None,
+            "statistics of the grades of blocks: give grade=": not self._grades.names,
+            "grade and tonnage above cut-offs: give density=": (
+                bool(self._grades.names) and self._grades.wanted is None
+            ),
+            "contacts and crossings of holes: give domains=": not self._domains.targets,
+            "crossings of holes: give holes=": bool(self._domains.targets) and self._holes is None,
+        }
+        figures.missing += [text for text, is_missing in parts.items() if is_missing]
 
     def _try(self, what: str, action: Callable[[], None]) -> None:
         """Run an action; if its input cannot be used, note why the part is left out.
@@ -459,7 +462,7 @@ class _Gathering:
         settings = replace(settings, column=self._label_column())
         return gather_samples(
             cast("IntoDataFrame", source), settings, names, {}, self._threads, None,
-            purpose="statistics of domains", options=options,
+            purpose="the page of a domain", options=options,
         )  # fmt: skip
 
     def _label_column(self) -> str | None:
@@ -585,8 +588,8 @@ class _Gathering:
                 if len(wanted) > most:
                     warn(
                         f"{len(wanted) - most:,} of {len(wanted):,} contacts of {grade} are not "
-                        "measured, because they are smaller than the others: use 'geodomain "
-                        "contacts' for them"
+                        "measured, because they are smaller than the others: measure them with "
+                        "contacts_file"
                     )
 
     def _add_crossings(self) -> None:
@@ -915,7 +918,8 @@ class _Page:
         if some:
             drawn.append((histogram_of(title, some), "Histogram"))
             curves = [
-                (word, kind, colour, curve_of_side(side)) for word, kind, colour, side in some
+                (word, kind, colour, self._curve(ours, kind, side))
+                for word, kind, colour, side in some
             ]
             drawn.append(
                 (probability_chart("Log-probability plot", title, curves), "Log-probability plot")
@@ -937,6 +941,20 @@ class _Page:
             for number, (chart, what) in enumerate(drawn)
         )
         return f'<div class="charts">{charts}</div>' if charts else ""
+
+    def _curve(self, ours: str, kind: str, side: Side) -> Curve:
+        """Return the distribution of samples or blocks: that of `validate`, if there is one."""
+        validation = self._figures.validations.get(ours)
+        every = validation.quantiles if validation else ()
+        pairs = [each for each in every if each.domain == self._name]
+        if not pairs:
+            return curve_of_side(side)
+        return Curve(
+            [each.probability for each in pairs],
+            [each.sample if kind == "sample" else each.block for each in pairs],
+            Population(side.values, side.weights).mean,
+            side.at_zero,
+        )
 
     def _sample_word(self, ours: str) -> str:
         """Return what the samples of the charts are: declustered or not."""
@@ -1125,8 +1143,11 @@ def curve_of_side(side: Side) -> Curve:
 _MOST_FINDINGS = 100
 
 
-def findings_html(check: HoleCheck, unit: str) -> str:
-    """Return tables of the rows of each table of holes, and of the findings about them."""
+def findings_html(check: HoleCheck, unit: str, say: Callable[[str], str] = str) -> str:
+    """Return tables of the rows of each table of holes, and of the findings about them.
+
+    `say` writes the names of keywords.
+    """
     rows = [
         [
             escape(key),
@@ -1153,7 +1174,7 @@ def findings_html(check: HoleCheck, unit: str) -> str:
                 escape(each.table),
                 f"{each.count:,}",
                 escape("; ".join(each.first)),
-                escape(each.mend),
+                escape(say(each.mend)),
             ]
             for each in findings[:_MOST_FINDINGS]
         ]

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -482,6 +482,7 @@ class Content:
     unit: str = ""
     prepared_by: str = ""
     pages: DomainFigures | None = None
+    say: Callable[[str], str] = str
 
     def html(self, planes: list[Section], title: str, note: str | None) -> MadePage:
         """Return the finished page with these sections, title and note."""
@@ -635,7 +636,7 @@ class Content:
             notes = notes_of(self.findings, self.holes.report.dips)
             return [("drillholes", "Drillholes", tables.warnings_list(notes, "hole-notes"))]
         dips = f'<p id="dips">Dips: {escape(self.holes.report.dips)}.</p>'
-        return [("drillholes", "Drillholes", dips + findings_html(check, self.unit))]
+        return [("drillholes", "Drillholes", dips + findings_html(check, self.unit, self.say))]
 
     def _hole_values(self) -> dict[str, object]:
         """Return the sign of dips and the findings, ready for JSON."""

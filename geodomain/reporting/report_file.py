@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Unpack, cast
@@ -154,6 +154,7 @@ def report_file(
     relative_paths: bool = False,
     overwrite: bool = False,
     progress: Progress | bool = False,
+    say: Callable[[str], str] = str,
     **keywords: Unpack[ReportKeywords],
 ) -> Report:
     r"""Write a report of a labelled block model as one HTML file for a browser.
@@ -227,6 +228,9 @@ def report_file(
         Whether to replace an existing page.
     progress : bool or callable
         As for `label_file`.
+    say : callable
+        Writes the names of keywords in texts of the pages of domains; `geodomain report` writes
+        options.
     **settings
     **table
         Options for reading the file, as for `label_file`. Those about texts and missing values
@@ -303,7 +307,8 @@ def report_file(
     )
     content = replace(
         content,
-        pages=pages,
+        pages=pages.spelled(say),
+        say=say,
         folder=place.parent if relative_paths else None,
         unit=unit or unit_of_length(density_unit),
         prepared_by=prepared_by or "",

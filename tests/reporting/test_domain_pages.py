@@ -154,7 +154,7 @@ def test_samples_with_coordinates_give_the_same_figures(folder: Path, made) -> N
         assert other["spacing"] == pytest.approx(one["spacing"])
     text = (folder / "points.html").read_text()
     assert "Samples belong to a domain by the labels in their column domain." in text
-    assert "Not shown: contacts and crossings of holes: --domains FILE or --solid" in text
+    assert "Not shown: contacts and crossings of holes: give domains=" in text
 
 
 # --- The page shows them.
@@ -216,8 +216,11 @@ def test_findings_are_those_of_holes_check(folder: Path, made) -> None:
 def test_without_samples_and_grades_the_page_says_what_brings_them(folder: Path) -> None:
     done = report_file(folder / "labelled.csv", folder / "bare.html")
     text = (folder / "bare.html").read_text()
-    assert "statistics of samples, contacts, slices and distances from samples: --samples" in text
-    assert "statistics of the grades of blocks: --grade COLUMN" in text
+    what = "statistics of samples, contacts, slices and distances from samples: give samples, and"
+    assert what in text and "statistics of the grades of blocks: give grade=" in text
+    assert run(folder / "labelled.csv", "-o", folder / "bare.html", "--overwrite").exit_code == 0
+    said = (folder / "bare.html").read_text()
+    assert f"{what} their grade with --sample-grade" in said and "blocks: give --grade" in said
     assert '<table id="statistics-' not in text and '<article class="domain"' in text
     assert domain(done, "ORE")["sample_statistics"] == []
     done = report_file(folder / "labelled.csv", folder / "bare.html", grade="AU", overwrite=True)
