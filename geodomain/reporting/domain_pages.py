@@ -987,7 +987,7 @@ class _Page:
                 volume(row.volume), volume(row.tonnes), grade_figure(own.mean), volume(own.metal),
             ])  # fmt: skip
         return table(
-            f"{ours} at or above cut-offs in {self._name}", headings, cells,
+            f"{ours} at or above cut-offs in {self._name}, weighted by tonnes", headings, cells,
             name=f"cutoffs-{self._number}-{place}",
         )  # fmt: skip
 
