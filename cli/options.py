@@ -485,6 +485,11 @@ def sample_grade_option(what: str, **settings: Unpack[OptionSettings]) -> Decora
     return click.option("--sample-grade", metavar="COLUMN", help=what, **settings)
 
 
+def samples_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option --samples, with the help text `what`."""
+    return click.option("--samples", metavar="FILE", help=what, **settings)
+
+
 def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
     """Make the option --background: the label of blocks outside every domain."""
     return click.option("--background", metavar="LABEL", help=what, **settings)

@@ -286,13 +286,11 @@ Example:
 @drillholes.optional_holes
 @drillholes.intervals_option
 @drillholes.within_option
-@click.option(
-    "--samples",
-    metavar="FILE",
-    help="Samples for the pages of domains. With --collar: hole, from, to and grades; samples "
+@options.samples_option(
+    "Samples for the pages of domains. With --collar: hole, from, to and grades; samples "
     "without a label column are labelled by the wireframes. Otherwise with coordinates and "
     "domains, as for 'geodomain validate'.  [default: the first --intervals file, if "
-    "--sample-grade is given]",
+    "--sample-grade is given]"
 )
 @options.sample_grade_option(
     "Column of the samples with the grade of --grade; several in the order of --grade. With "
