@@ -26,6 +26,7 @@ _COMMANDS = {
     "distance": ("wireframes", "Add the distance from wireframes to a block model."),
     "subblock": ("models", "Split blocks at wireframes, and label the sub-blocks."),
     "merge": ("models", "Join sub-blocks into fewer blocks."),
+    "shell": ("models", "Make wireframes of the labelled blocks of a model."),
     "stats": ("statistics", "Compute statistics of grades by domain."),
     "validate": ("statistics", "Compare grades of blocks with those of samples."),
     "tonnes": ("labelling", "Add up volume, tonnes and grade of a labelled block model."),
@@ -114,13 +115,13 @@ def _is_installed(name: str) -> bool:
 def _with_new_names(args: list[str]) -> list[str]:
     """Return the arguments with renamed options under their new names; warn about each old name."""
     names = RENAMED.get(args[0], {}) if args else {}
-    found = []
+    renamed = []
     for word in args:
         option, equals, value = word.partition("=")
         if option in names and not {"-q", "--quiet"} & {*args}:
             click.secho(f"warning: {option} is now called {names[option]}", fg="yellow", err=True)
-        found.append(f"{names.get(option, option)}{equals}{value}")
-    return found
+        renamed.append(f"{names.get(option, option)}{equals}{value}")
+    return renamed
 
 
 _EXAMPLE = """\b

@@ -50,12 +50,12 @@ def _extras() -> dict[str, set[str]]:
         lines = requires("geodomain") or []
     except PackageNotFoundError:
         lines = []
-    found: dict[str, set[str]] = {}
+    extras: dict[str, set[str]] = {}
     for line in lines:
         name, extra = _NAME.match(line), _EXTRA.search(line)
         if name is not None:
-            found.setdefault(name[0].lower(), set()).add(extra[1] if extra else "")
-    return found
+            extras.setdefault(name[0].lower(), set()).add(extra[1] if extra else "")
+    return extras
 
 
 # --- The library's messages contain keywords (`x=`), which commands print as options (`--x`).
@@ -93,7 +93,8 @@ def keywords() -> dict[str, str]:
         *("classes", "scale", "paper", "prepared_by", "unit"),
         *("scheduler", "density", "density_unit", "proportion", "between", "chart"),
         "classification",
-        *("resolution", "extensive", "parent", "scheme", "minimum"),
+        *("feature", "orientations", "logged", "name_by", "max_gap"),
+        *("resolution", "extensive", "parent", "scheme", "minimum", "only", "smooth"),
     )
     named = {
         entry.name: f"--{entry.metadata['option']}"
@@ -105,6 +106,8 @@ def keywords() -> dict[str, str]:
         "replace": "--replace-column",
         "holes": "--collar",
         "samples": "--intervals",
+        "target": "--for",
+        "values": "--value",
     }
     return {name: "--" + name.replace("_", "-") for name in names} | named | others
 
@@ -117,8 +120,10 @@ def _words() -> re.Pattern[str]:
     line.
     """
     name = rf"\b(?:{'|'.join(keywords())})="
-    given = rf"{name}(?:{_VALUE})"
-    return re.compile(rf"(?<![\w.'\"=-])(?:{given}(?:, {given})*|{name}(?=[\s,;.:)\]]|$))")
+    with_value = rf"{name}(?:{_VALUE})"
+    return re.compile(
+        rf"(?<![\w.'\"=-])(?:{with_value}(?:, {with_value})*|{name}(?=[\s,;.:)\]]|$))"
+    )
 
 
 # The option --memory sets this environment variable, which the library's messages name.
@@ -138,9 +143,9 @@ def as_options(message: str) -> str:
     return _words().sub(_options, re.sub(_WELD, _weld_command, message))
 
 
-def _options(found: re.Match[str]) -> str:
+def _options(match: re.Match[str]) -> str:
     """Return the options for a list of keywords, such as `x='EAST', y='NORTH'`."""
-    return " ".join(_option(*one) for one in re.findall(rf"(\w+)=({_VALUE})?", found[0]))
+    return " ".join(_option(*pair) for pair in re.findall(rf"(\w+)=({_VALUE})?", match[0]))
 
 
 def _option(keyword: str, value: str) -> str:
@@ -148,17 +153,17 @@ def _option(keyword: str, value: str) -> str:
     option = keywords()[keyword]
     if value in ("", "True"):
         return option
-    given = ast.literal_eval(value)
-    if isinstance(given, str):
+    parsed = ast.literal_eval(value)
+    if isinstance(parsed, str):
         joint = (
-            "=" if given.startswith("-") else " "
+            "=" if parsed.startswith("-") else " "
         )  # otherwise the value would be read as an option
-        return f"{option}{joint}{shlex.quote(given)}"
-    if isinstance(given, tuple):
-        return " ".join([option, *map(shlex.quote, given)])
+        return f"{option}{joint}{shlex.quote(parsed)}"
+    if isinstance(parsed, tuple):
+        return " ".join([option, *map(shlex.quote, parsed)])
     pairs = (
         shlex.quote(f"{name}={value}")
-        for name, values in given.items()
+        for name, values in parsed.items()
         for value in (values if isinstance(values, list) else [values])
     )
     return " ".join(f"{option} {pair}" for pair in pairs)
@@ -215,13 +220,13 @@ def exit_codes() -> Iterator[None]:
             raise
         _fail(mend, BAD_INPUT)
     except ImportError as error:  # no memory even to format the error
-        if not any(said in str(error).lower() for said in ("failed to map", "allocate memory")):
+        if not any(phrase in str(error).lower() for phrase in ("failed to map", "allocate memory")):
             raise
         _fail("not enough memory", INPUT_OUTPUT)
     except BrokenPipeError:
         _leave_pipe()
     except OSError as error:
-        _fail(said_of(error), INPUT_OUTPUT)
+        _fail(message_of(error), INPUT_OUTPUT)
     except MemoryError:
         _fail("not enough memory", INPUT_OUTPUT)
     except RuntimeError as error:
@@ -322,8 +327,8 @@ def _fail(message: str, code: int) -> NoReturn:
 
 def print_error(message: str) -> None:
     """Print an error as one red line, with keywords written as options."""
-    said = visible(as_options(" ".join(message.split())))
-    click.secho(f"error: {said}", fg="red", err=True)
+    text = visible(as_options(" ".join(message.split())))
+    click.secho(f"error: {text}", fg="red", err=True)
 
 
 def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:
@@ -343,12 +348,12 @@ def _write_json(message: str, code: int) -> None:
     where = context.meta.get(WANTED) if context else ""
     if context is None or not where or context.meta.get(WRITTEN):
         return
-    said = as_options(" ".join(message.split()))
-    error = {"kind": _KINDS.get(code, "bug"), "message": said, "exit_code": code}
+    text = as_options(" ".join(message.split()))
+    error = {"kind": _KINDS.get(code, "bug"), "message": text, "exit_code": code}
     click.echo(json.dumps({"error": error}, indent=2), err=where == "stderr")
 
 
-def said_of(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """Return the message of an error; for an OSError, the file and the reason."""
     if not isinstance(error, OSError):
         return str(error)
@@ -379,12 +384,12 @@ class Console:
     ----------
     quiet : bool
         Whether notes and warnings are left out.
-    said : list of str
+    warnings : list of str
         Warnings collected so far.
     """
 
     quiet: bool
-    said: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def say(self, text: str) -> None:
         """Print a text to stderr, unless `quiet` is true."""
@@ -394,8 +399,8 @@ class Console:
     def warn(self, message: str) -> None:
         """Store a warning to be printed later; equal warnings are stored once."""
         message = as_options(" ".join(str(message).split()))
-        if message not in self.said:
-            self.said.append(message)
+        if message not in self.warnings:
+            self.warnings.append(message)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -431,7 +436,7 @@ class Console:
 
     def tell(self) -> None:
         """Print the stored warnings to stderr, unless `quiet` is true."""
-        for message in () if self.quiet else self.said:
+        for message in () if self.quiet else self.warnings:
             click.secho(f"warning: {visible(message)}", fg="yellow", err=True)
 
     @property
@@ -492,10 +497,10 @@ def print_json(result: object, *, err: bool = False) -> None:
         context.meta[WRITTEN] = True
 
 
-def _with_options(value: object, *, said: bool = False) -> object:
+def _with_options(value: object, *, convert: bool = False) -> object:
     """Return JSON values, with keywords such as dip_down= in their texts replaced by options."""
     if isinstance(value, Mapping):
-        return {key: _with_options(each, said=key in _SENTENCES) for key, each in value.items()}
+        return {key: _with_options(each, convert=key in _SENTENCES) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_with_options(each, said=said) for each in value]
-    return as_options(value) if said and isinstance(value, str) else value
+        return [_with_options(each, convert=convert) for each in value]
+    return as_options(value) if convert and isinstance(value, str) else value

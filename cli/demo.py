@@ -59,8 +59,8 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
         solids = [f"--solid={name}={path}" for name, paths in domains.items() for path in paths]
         for model, result in files.labelled_files(folder).items():
             record = folder / files.RECORD if model.name == files.REGULAR else None
-            kept = ["--record", str(record)] if record else []
-            words = ["--background=WASTE", *kept, "-o", str(result), "--overwrite"]
+            record_words = ["--record", str(record)] if record else []
+            words = ["--background=WASTE", *record_words, "-o", str(result), "--overwrite"]
             console.say(f"\n{_command_line(['geodomain', 'label', str(model), *solids, *words])}\n")
             with console.listening():
                 done = label_file(

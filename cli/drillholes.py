@@ -61,7 +61,7 @@ def sample_grade_option(condition: str) -> options.Decorator:
     )
 
 
-def samples_of(given: dict[str, Any]) -> str | None:
+def samples_of(arguments: dict[str, Any]) -> str | None:
     """Return the table of samples to draw, or None without --sample-grade.
 
     Raises
@@ -69,14 +69,14 @@ def samples_of(given: dict[str, Any]) -> str | None:
     click.UsageError
         If --sample-grade is used without --collar and --intervals.
     """
-    if given["sample_grade"] is None:
+    if arguments["sample_grade"] is None:
         return None
-    if not given["collar"] or not given["intervals"]:
+    if not arguments["collar"] or not arguments["intervals"]:
         message = (
             "--sample-grade colours samples along drillholes: also give --collar and --intervals"
         )
         raise click.UsageError(message)
-    table: str = given["intervals"][0]
+    table: str = arguments["intervals"][0]
     return table
 
 
@@ -91,56 +91,65 @@ def min_length_option(what: str) -> options.Decorator:
     )
 
 
+def _between_option(
+    metavar: str, what: str, *, required: bool = False, multiple: bool = False
+) -> options.Decorator:
+    """Make the option --between, a pair of names, with the help text `what`."""
+    return click.option(
+        "--between", nargs=2, metavar=metavar, help=what, required=required, multiple=multiple
+    )
+
+
 # For commands that also work without holes.
 optional_holes = options.together(*_tables, _reading)
 hole_options = options.together(*_tables, _reading, options.text_options, options.number_options)
 
 
-def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the drillhole options from `given`, and return them as keywords of `Drillholes`."""
-    require_collar(given)
+def as_keywords(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Remove the drillhole options from `arguments`; return them as keywords of `Drillholes`."""
+    require_collar(arguments)
     keywords = {
-        name: given.pop(name) for name in ("collar", "survey", *HoleKeywords.__annotations__)
+        name: arguments.pop(name) for name in ("collar", "survey", *HoleKeywords.__annotations__)
     }
-    if "intervals" in given:
-        keywords["intervals"] = list(given.pop("intervals"))
+    if "intervals" in arguments:
+        keywords["intervals"] = list(arguments.pop("intervals"))
     return keywords
 
 
-def refuse_without_collar(given: dict[str, Any]) -> None:
-    """Remove the drillhole options from `given`; raise a usage error if the user typed one.
+def refuse_without_collar(arguments: dict[str, Any]) -> None:
+    """Remove the drillhole options from `arguments`; raise a usage error if the user typed one.
 
     Call this if there is no collar table: all of these options need one.
     """
     context = click.get_current_context()
     for option in context.command.params:
         name = str(option.name)
-        if name not in (*_SETTINGS, "survey", "intervals") or name not in given:
+        if name not in (*_SETTINGS, "survey", "intervals") or name not in arguments:
             continue
-        del given[name]
+        del arguments[name]
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             message = f"{option.opts[0]} is for drillholes, and needs --collar FILE"
             raise click.UsageError(message)
-    given.pop("collar")
+    arguments.pop("collar")
 
 
-def require_collar(given: dict[str, Any]) -> None:
+def require_collar(arguments: dict[str, Any]) -> None:
     """Raise a usage error if there is no collar table."""
-    if not given["collar"]:
+    if not arguments["collar"]:
         message = "no drillholes given: use --collar FILE, and --survey FILE"
         raise click.UsageError(message)
 
 
-def read_optional(given: dict[str, Any]) -> Drillholes | None:
-    """Remove the drillhole options from `given`; return the holes, or None without --collar."""
+def read_optional(arguments: dict[str, Any]) -> Drillholes | None:
+    """Remove the drillhole options from `arguments`; return the holes, or None without --collar."""
     from geodomain.drillholes.drillholes import Drillholes
 
-    if not given["collar"]:
-        refuse_without_collar(given)
+    if not arguments["collar"]:
+        refuse_without_collar(arguments)
         return None
-    holes = Drillholes(**as_keywords(dict(given)))
+    holes = Drillholes(**as_keywords(dict(arguments)))
     for name in ("collar", "survey", "intervals", *_SETTINGS):
-        given.pop(name)
+        arguments.pop(name)
     return holes
 
 
@@ -198,7 +207,7 @@ _SAMPLE_COLUMNS = {
 @options.devices_option
 @options.replacing_options
 @options.report_options
-def flag(**given: Any) -> None:
+def flag(**arguments: Any) -> None:
     """Flag the samples of SAMPLES.csv with their domains.
 
     Samples are labelled by the same exact rule as blocks in `geodomain label`. So samples and
@@ -206,7 +215,8 @@ def flag(**given: Any) -> None:
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
     Parquet; the output is then Parquet too. It may also be a sheet of Excel (FILE.xlsx:SHEET); the
-    output is then .xlsx or text. Without --collar, each row needs the coordinates of the middle of
+    output is then .xlsx or text. Of a geoh5 workspace, it is FILE.geoh5:GROUP/TABLE; the output is
+    then a copy of the workspace. Without --collar, each row needs the coordinates of the middle of
     the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns samples from a
     local grid into world coordinates. Rows without coordinates are counted, and get the label of
     --unassigned.
@@ -214,42 +224,51 @@ def flag(**given: Any) -> None:
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
     """
-    if given["collar"]:
-        _flag_intervals(given)
+    if arguments["collar"]:
+        _flag_intervals(arguments)
         return
     for name in ("by", "split", "min_length", "coordinates"):
-        if given.pop(name) not in (None, False):
+        if arguments.pop(name) not in (None, False):
             message = f"--{name.replace('_', '-')} is for drillholes, and needs --collar FILE"
             raise click.UsageError(message)
-    refuse_without_collar(given)
-    run_labelling("flag", given)
+    refuse_without_collar(arguments)
+    run_labelling("flag", arguments)
 
 
-def _flag_intervals(given: dict[str, Any]) -> None:
+def _flag_intervals(arguments: dict[str, Any]) -> None:
     """Run `geodomain flag` for intervals along drillholes."""
     from geodomain.drillholes.flag_files import FlagKeywords, flag_file
 
     settings = [entry.name for entry in fields(LabelSettings)]
     others = [name for name in settings if name not in FlagKeywords.__annotations__]
-    for name in (*(name for name in others if name in given and name != "by"), *_OF_POINTS):
-        if given.pop(name) not in (None, False):
+    for name in (*(name for name in others if name in arguments and name != "by"), *_OF_POINTS):
+        if arguments.pop(name) not in (None, False):
             message = f"--{name.replace('_', '-')} is for points, and does not apply with --collar"
+            if name == "flags":
+                message += (
+                    ": first flag the intervals with --coordinates, then flag the output again, "
+                    "without --collar, with --flags, --points-are-middles and a new --column"
+                )
             raise click.UsageError(message)
-    if given["split"] and given["by"]:
+    if arguments["split"] and arguments["by"]:
         message = "--split and --by are different ways to flag an interval: give one of them"
         raise click.UsageError(message)
-    by = "split" if given.pop("split") else given["by"] or "middle"
-    least = given.pop("min_length")
+    by = "split" if arguments.pop("split") else arguments["by"] or "middle"
+    least = arguments.pop("min_length")
     if least is not None and by != "split":
         message = "--min-length is for parts of intervals, and needs --split"
         raise click.UsageError(message)
-    output, dry_run = given.pop("output"), given.pop("dry_run")
+    output, dry_run = arguments.pop("output"), arguments.pop("dry_run")
     if output is None and not dry_run:
         message = "no output given: use -o OUT.csv, or --dry-run"
         raise click.UsageError(message)
-    as_json, quiet, samples = given.pop("as_json"), given.pop("quiet"), given.pop("blocks")
-    keywords = as_keywords(given)
-    keywords |= given | {"by": by, "domains": domains_of(given)}
+    as_json, quiet, samples = (
+        arguments.pop("as_json"),
+        arguments.pop("quiet"),
+        arguments.pop("blocks"),
+    )
+    keywords = as_keywords(arguments)
+    keywords |= arguments | {"by": by, "domains": domains_of(arguments)}
     keywords.pop("solids", None)
     console = Console(quiet or (as_json and output == "-"))
     with console.listening():
@@ -305,7 +324,7 @@ Example:
 @options.rule_options
 @options.machine_options
 @options.report_options
-def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
+def composite(samples: str, as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Average the samples of INTERVALS into composites of equal length along the holes.
 
     Each composite lies within one domain. Lengths are measured from the point at which a hole
@@ -319,20 +338,22 @@ def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.drillholes.files import composite_file
 
-    hole_keywords = as_keywords(given)
-    domains = domains_of(given | {"codes": False})
-    given = {name: value for name, value in given.items() if name not in ("solids", "domains")}
-    if given["min_length"] is not None and given["min_length"] > given["length"]:
+    hole_keywords = as_keywords(arguments)
+    domains = domains_of(arguments | {"codes": False})
+    arguments = {
+        name: value for name, value in arguments.items() if name not in ("solids", "domains")
+    }
+    if arguments["min_length"] is not None and arguments["min_length"] > arguments["length"]:
         message = "--min-length is longer than --length"
         raise click.UsageError(message)
-    to_stdout = given["output"] == "-"
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        composites = composite_file(samples, domains, **hole_keywords, **given)
+        composites = composite_file(samples, domains, **hole_keywords, **arguments)
     if as_json:
         print_json(composites.as_dict(), err=to_stdout)
     elif not quiet:
-        print_text(composites, err=bool(given["output"]))
+        print_text(composites, err=bool(arguments["output"]))
 
 
 # --- The command `geodomain contacts`: grades by distance from the walls between two labels.
@@ -351,12 +372,10 @@ Examples:
 @optional_holes
 @options.solid_option("A closed wireframe and its label; a repeated NAME is a union.")
 @options.list_option
-@click.option(
-    "--between",
-    nargs=2,
+@_between_option(
+    "LABEL LABEL",
+    "The two labels: names of domains or layers, or the label of --background.",
     required=True,
-    metavar="LABEL LABEL",
-    help="The two labels: names of domains or layers, or the label of --background.",
 )
 @grade_option("The grade to average; means are weighted by length.", single=True)
 @options.settings_options(ContactSettings)
@@ -378,7 +397,7 @@ Examples:
 @options.rule_options
 @options.machine_options
 @options.report_options
-def contacts(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
+def contacts(samples: str, as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Average a grade by distance from the contact of two domains, on both sides.
 
     The contact is made of those parts of walls that have one label on one side and the other label
@@ -396,36 +415,38 @@ def contacts(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.statistics.contacts import contacts_file
 
-    options.require_settings(ContactSettings, given)
-    domains = domains_of(given | {"codes": False})
-    given = {name: value for name, value in given.items() if name not in ("solids", "domains")}
-    if given["collar"]:
+    options.require_settings(ContactSettings, arguments)
+    domains = domains_of(arguments | {"codes": False})
+    arguments = {
+        name: value for name, value in arguments.items() if name not in ("solids", "domains")
+    }
+    if arguments["collar"]:
         for name in ("x", "y", "z", "points_are_middles"):
-            if given.pop(name):
+            if arguments.pop(name):
                 message = (
                     f"--{name.replace('_', '-')} is for samples with coordinates, and does not "
                     "apply with --collar"
                 )
                 raise click.UsageError(message)
     else:
-        if given["along"] == "hole":
+        if arguments["along"] == "hole":
             message = "--along hole measures along drillholes, and needs --collar FILE"
             raise click.UsageError(message)
-        columns = given.pop("columns")  # it may name the column of the hole
-        refuse_without_collar(given)
-        given["columns"] = columns
-    first, second = given["between"]
+        columns = arguments.pop("columns")  # it may name the column of the hole
+        refuse_without_collar(arguments)
+        arguments["columns"] = columns
+    first, second = arguments["between"]
     if first == second:
         message = f"--between names {first!r} twice: give two different labels"
         raise click.UsageError(message)
-    to_stdout = given["output"] == "-"
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        found = contacts_file(samples, domains, **given)
+        result = contacts_file(samples, domains, **arguments)
     if as_json:
-        print_json(found.as_dict(), err=to_stdout)
+        print_json(result.as_dict(), err=to_stdout)
     elif not quiet:
-        print_text(found, err=to_stdout)
+        print_text(result, err=to_stdout)
 
 
 # --- The commands `geodomain holes ...`: crossings with solids and surfaces, and checks.
@@ -436,9 +457,19 @@ Example:
 """
 
 
+_surface_option = click.option(
+    "--surface",
+    "surfaces",
+    type=options.named_path,
+    multiple=True,
+    metavar="NAME=PATH",
+    help="An open surface and its name.",
+)
+
+
 @click.group(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
 def holes() -> None:
-    """Check drillholes, and find where they cross solids and surfaces."""
+    """Check drillholes, find where they cross wireframes, and make points for implicit models."""
 
 
 @holes.command(
@@ -449,14 +480,7 @@ def holes() -> None:
 @hole_options
 @intervals_option
 @options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
-@click.option(
-    "--surface",
-    "surfaces",
-    type=options.named_path,
-    multiple=True,
-    metavar="NAME=PATH",
-    help="An open surface and its name.",
-)
+@_surface_option
 @options.list_option
 @options.output_option("OUT.csv", "File for stays in solids, .csv or .xlsx; - is stdout.")
 @click.option(
@@ -468,7 +492,7 @@ def holes() -> None:
 @options.rule_options
 @options.machine_options
 @options.report_options
-def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
+def crossings(as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Write where drillholes enter and leave solids, and where they go through surfaces.
 
     A row of OUT.csv (-o) is one stay: the part of a hole from where it enters a solid to where it
@@ -483,32 +507,179 @@ def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.drillholes.files import crossings_file
 
-    hole_keywords = as_keywords(given)
-    solids, surfaces = options.by_name(given.pop("solids")), options.by_name(given.pop("surfaces"))
-    if not (solids or surfaces or given["domains"]):
+    hole_keywords = as_keywords(arguments)
+    solids, surfaces = (
+        options.by_name(arguments.pop("solids")),
+        options.by_name(arguments.pop("surfaces")),
+    )
+    if not (solids or surfaces or arguments["domains"]):
         message = (
             "no wireframe is given for the holes to cross: use --solid NAME=PATH, --surface "
             "NAME=PATH or --domains FILE"
         )
         raise click.UsageError(message)
-    if (solids or surfaces) and given["domains"]:
+    _refuse_two_lists(solids, surfaces, arguments)
+    listed: Path | None = arguments.pop("domains")
+    to_stdout = "-" in (arguments["output"], arguments["pierce"])
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        result = crossings_file(
+            **hole_keywords, **arguments, solids=solids, surfaces=surfaces, domains=listed
+        )
+    written = arguments["output"] or arguments["pierce"]
+    if as_json:
+        print_json(result.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(result, err=bool(written))
+
+
+_POINTS_EXAMPLE = """\b
+Examples:
+  geodomain holes surface-points --collar collar.csv --survey survey.csv --intervals geology.csv \\
+      --logged ROCK --for loopstructural -o points.csv
+  geodomain holes surface-points --collar collar.csv --survey survey.csv --surface BASE=base.dxf \\
+      --for gempy -o points.csv --orientations orientations.csv
+"""
+
+
+def _value_of(text: str) -> tuple[str, float]:
+    """Read SURFACE=NUMBER, the value of the scalar field on a surface."""
+    name, _, number = text.rpartition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        message = f"{text!r} is not SURFACE=NUMBER, such as BASE=0"
+        raise click.BadParameter(message) from None
+
+
+@holes.command(
+    short_help="Write points and orientations for LoopStructural or GemPy.",
+    epilog=_POINTS_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
+@hole_options
+@intervals_option
+@click.option(
+    "--for",
+    "target",
+    type=click.Choice(["loopstructural", "gempy"]),
+    required=True,
+    help="The library that reads the files.",
+)
+@options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
+@_surface_option
+@options.list_option
+@click.option(
+    "--logged",
+    metavar="COLUMN",
+    help="Column of codes in an --intervals file, such as rock types. Each change of the code "
+    "along a hole is a point, without an orientation.",
+)
+@_between_option(
+    "CODE CODE",
+    "With --logged: only contacts of these two codes, in either order. May be repeated.",
+    multiple=True,
+)
+@click.option(
+    "--name-by",
+    type=click.Choice(["base", "top", "pair"]),
+    default="base",
+    show_default=True,
+    help="With --logged: name the surface by the code above it (base), by the code below it "
+    "(top), or by both as ABOVE/BELOW (pair).",
+)
+@click.option(
+    "--max-gap",
+    type=click.FloatRange(min=0),
+    callback=options.finite,
+    default=0.0,
+    metavar="LENGTH",
+    help="With --logged: if the code changes across a gap of at most LENGTH that is not logged, "
+    "the point is in the middle of the gap.  [default: 0]",
+)
+@click.option(
+    "--feature",
+    metavar="NAME",
+    help="For LoopStructural: one feature_name for all surfaces, with --value for each.  "
+    "[default: each surface is a feature]",
+)
+@click.option(
+    "--value",
+    "values",
+    type=_value_of,
+    multiple=True,
+    metavar="SURFACE=NUMBER",
+    help="For LoopStructural: value of the scalar field on SURFACE. May be repeated.  [default: 0]",
+)
+@options.output_option("OUT.csv", "File for the points, .csv or .xlsx; - is stdout.")
+@click.option(
+    "--orientations",
+    metavar="OUT.csv",
+    help="For GemPy: file for the points that have an orientation; - is stdout.",
+)
+@options.overwrite_option
+@options.rule_options
+@options.machine_options
+@options.report_options
+def surface_points(as_json: bool, quiet: bool, **arguments: Any) -> None:
+    """Write points of surfaces along drillholes, as LoopStructural or GemPy reads them.
+
+    A point is where a hole goes through a surface or a wall of a solid, or where a logged code
+    changes (--logged). At a wireframe, the orientation is the normal of the triangle: upwards for a
+    surface, outwards for a solid. A logged contact has no orientation.
+
+    OUT.csv (-o) has the columns X, Y, Z, feature_name, val, nx, ny, nz for LoopStructural, and X,
+    Y, Z, formation for GemPy, and then hole and depth. GemPy reads orientations from a file of
+    their own: X, Y, Z, G_x, G_y, G_z, formation.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
+    """
+    from geodomain.drillholes.files import surface_points_file
+    from geodomain.drillholes.surface_points import check_contacts, check_target
+
+    hole_keywords = as_keywords(arguments)
+    solids, surfaces = (
+        options.by_name(arguments.pop("solids")),
+        options.by_name(arguments.pop("surfaces")),
+    )
+    if not (solids or surfaces or arguments["domains"] or arguments["logged"]):
+        message = (
+            "no surface is given: use --logged COLUMN, --surface NAME=PATH, --solid NAME=PATH or "
+            "--domains FILE"
+        )
+        raise click.UsageError(message)
+    _refuse_two_lists(solids, surfaces, arguments)
+    values = dict(arguments.pop("values"))
+    contacts = arguments["logged"], arguments["between"], arguments["name_by"], arguments["max_gap"]
+    try:
+        check_target(arguments["target"], arguments["feature"], values, arguments["orientations"])
+        check_contacts(*contacts, wireframes=True)
+    except ValueError as error:
+        raise click.UsageError(as_options(str(error))) from None
+    to_stdout = "-" in (arguments["output"], arguments["orientations"])
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        result = surface_points_file(
+            **hole_keywords, **arguments, solids=solids, surfaces=surfaces, values=values
+        )
+    written = arguments["output"] or arguments["orientations"]
+    if as_json:
+        print_json(result.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(result, err=bool(written))
+
+
+def _refuse_two_lists(
+    solids: dict[str, list[str]], surfaces: dict[str, list[str]], arguments: dict[str, Any]
+) -> None:
+    """Raise a usage error if wireframes are given both one by one and as a list."""
+    if (solids or surfaces) and arguments["domains"]:
         message = (
             "--domains already lists solids and surfaces: give either --domains, or --solid and "
             "--surface"
         )
         raise click.UsageError(message)
-    listed: Path | None = given.pop("domains")
-    to_stdout = "-" in (given["output"], given["pierce"])
-    console = Console(quiet or (as_json and to_stdout))
-    with console.listening():
-        result = crossings_file(
-            **hole_keywords, **given, solids=solids, surfaces=surfaces, domains=listed
-        )
-    written = given["output"] or given["pierce"]
-    if as_json:
-        print_json(result.as_dict(), err=to_stdout)
-    elif not quiet:
-        print_text(result, err=bool(written))
 
 
 _CHECK_EXAMPLE = """\b
@@ -542,7 +713,7 @@ Example:
 @options.overwrite_option
 @options.threads_option
 @options.report_options
-def check(as_json: bool, quiet: bool, **given: Any) -> None:
+def check(as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Check the tables of drillholes: what is wrong, where, and what to do about it.
 
     The command checks ids, collars, stations, intervals and grades. A finding is an error if a row
@@ -556,11 +727,11 @@ def check(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.drillholes.files import check_holes_file
 
-    to_stdout = given["output"] == "-"
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
-    keywords = as_keywords(given)
+    keywords = as_keywords(arguments)
     with console.listening():
-        result = check_holes_file(**keywords, **given, say=as_options)
+        result = check_holes_file(**keywords, **arguments, say=as_options)
     if as_json:
         print_json(result.as_dict(), err=to_stdout)
     elif not quiet:

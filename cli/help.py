@@ -185,17 +185,17 @@ def help(context: click.Context, topic: str | None) -> None:
         with click.Context(command, info_name=name, parent=group) as inner:
             click.echo(command.get_help(inner))
     elif name in TOPICS:
-        said, page = TOPICS[name]
-        click.echo(f"{said}\n{_SITE}{page}.html")
+        summary, page = TOPICS[name]
+        click.echo(f"{summary}\n{_SITE}{page}.html")
     else:
-        known = [*group.command.list_commands(group), *TOPICS]
-        message = f"there is no topic {topic!r}{did_you_mean(name, known)}"
+        topics = [*group.command.list_commands(group), *TOPICS]
+        message = f"there is no topic {topic!r}{did_you_mean(name, topics)}"
         raise click.UsageError(message)
 
 
-def did_you_mean(name: str, known: list[str]) -> str:
+def did_you_mean(name: str, names: list[str]) -> str:
     """Return "; did you mean 'NAME'?" with the most similar known name; "" without such a name."""
-    close = get_close_matches(name.casefold(), known, 1)
+    close = get_close_matches(name.casefold(), names, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -203,5 +203,5 @@ def _listed() -> str:
     """Return the list of help topics as text."""
     formatter = click.HelpFormatter(width=100)
     with formatter.section("Topics, in addition to the commands that 'geodomain -h' lists"):
-        formatter.write_dl([(name, said) for name, (said, _) in sorted(TOPICS.items())])
+        formatter.write_dl([(name, summary) for name, (summary, _) in sorted(TOPICS.items())])
     return formatter.getvalue().rstrip()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from geodomain.cli.options import Decorator
     from geodomain.labelling.files import RunRecord
     from geodomain.labelling.summary import Summary
-    from geodomain.volumes.tonnes import Tonnes
+    from geodomain.volumes.tonnes_report import Tonnes
 
 
 # --- Options of densities and grades, shared by `geodomain tonnes`, `label` and `report`.
@@ -93,7 +93,7 @@ def _cutoff(value: str) -> Cutoff:
     """Parse GRADE=VALUE,... and return {GRADE: [text]}; parse VALUE,... and return [text]."""
     name, equals, rest = value.rpartition("=")
     try:
-        numbers = [float(one) for one in rest.split(",")]
+        numbers = [float(number) for number in rest.split(",")]
     except ValueError:
         numbers = []
     if not numbers or not all(map(math.isfinite, numbers)) or bool(name) != bool(equals):
@@ -104,17 +104,17 @@ def _cutoff(value: str) -> Cutoff:
 
 
 def _together(
-    _context: click.Context, _option: click.Parameter, given: Sequence[Cutoff]
+    _context: click.Context, _option: click.Parameter, uses: Sequence[Cutoff]
 ) -> Cutoff | None:
     """Join the cut-offs of all uses of the option; refuse cut-offs for more than one grade."""
     named: dict[str, list[str]] = {}
     bare: list[str] = []
-    for one in given:
-        for name, numbers in one.items() if isinstance(one, dict) else [("", one)]:
+    for cutoff in uses:
+        for name, numbers in cutoff.items() if isinstance(cutoff, dict) else [("", cutoff)]:
             (named.setdefault(name, []) if name else bare).extend(numbers)
     if named and (bare or len(named) > 1):
-        said = ", ".join([*named, *(["no grade"] if bare else [])])
-        message = f"cut-offs are given for {said}: give cut-offs for one grade only"
+        names = ", ".join([*named, *(["no grade"] if bare else [])])
+        message = f"cut-offs are given for {names}: give cut-offs for one grade only"
         raise click.BadParameter(message)
     return named or bare or None
 
@@ -141,11 +141,11 @@ def _unit(value: str) -> tuple[str, str]:
 
 
 def _units(
-    _context: click.Context, _option: click.Parameter, given: Sequence[tuple[str, str]]
+    _context: click.Context, _option: click.Parameter, uses: Sequence[tuple[str, str]]
 ) -> str | dict[str, str] | None:
     """Join the units of all uses of the option: a dict by grade, or a unit without a grade."""
-    units = dict(given)
-    if len(units) < len(given) or (len(units) > 1 and "" in units):
+    units = dict(uses)
+    if len(units) < len(uses) or (len(units) > 1 and "" in units):
         message = "give each grade one unit, as GRADE=UNIT"
         raise click.BadParameter(message)
     return units.get("") or units or None
@@ -245,38 +245,38 @@ def require_sense(
 # --- Shared by `geodomain label` and `geodomain flag`: options to arguments of `label_file`.
 
 
-def run_labelling(command: str, given: dict[str, Any]) -> None:
+def run_labelling(command: str, arguments: dict[str, Any]) -> None:
     """Run `geodomain label` or `flag` with the given options, and print the summary."""
     from geodomain.files.streams import is_dataset
     from geodomain.labelling.files import RunRecord
 
-    page = given.pop("report", None)
-    run = RunRecord(command, dict(given), given.pop("record"), page=page)
-    as_json, quiet = given.pop("as_json"), given.pop("quiet")
-    require_table(given)
-    amounts = {name: given.pop(name) for name in AMOUNTS if name in given}
-    made = _columns(given) | _places(given) | {"domains": domains_of(given)}
+    page = arguments.pop("report", None)
+    run = RunRecord(command, dict(arguments), arguments.pop("record"), page=page)
+    as_json, quiet = arguments.pop("as_json"), arguments.pop("quiet")
+    require_table(arguments)
+    amounts = {name: arguments.pop(name) for name in AMOUNTS if name in arguments}
+    made = _columns(arguments) | _places(arguments) | {"domains": domains_of(arguments)}
     made["samples"] = command == "flag"
-    asked = given | made  # the remaining options have the names of arguments
-    options.require_settings(LabelSettings, asked)
-    to_stdout = asked["output"] == "-"
-    in_parts = command == "label" and is_dataset(asked["model"])
+    keywords = arguments | made  # the remaining options have the names of keywords
+    options.require_settings(LabelSettings, keywords)
+    to_stdout = keywords["output"] == "-"
+    in_parts = command == "label" and is_dataset(keywords["model"])
     if in_parts:
-        _require_of_dataset(page, asked)
+        _require_of_dataset(page, keywords)
     else:
         for name in ("scheduler", "take_over"):
-            if asked.pop(name, None):
+            if keywords.pop(name, None):
                 option = name.replace("_", "-")
                 _misuse(f"--{option} needs a dataset: a folder, or a pattern of files")
-    _require_page(page, asked)
-    _require_amounts(amounts, asked, in_parts=in_parts)
+    _require_page(page, keywords)
+    _require_amounts(amounts, keywords, in_parts=in_parts)
     # JSON on stderr contains the warnings itself and must stay valid JSON.
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        summary = _verb(in_parts)(**asked, record=run, progress=console.on_terminal)
+        summary = _verb(in_parts)(**keywords, record=run, progress=console.on_terminal)
         if not as_json and not quiet:
             print_text(summary, err=True)
-        tonnes = _add_up(amounts, asked, summary.background.label)
+        tonnes = _add_up(amounts, keywords, summary.background.label)
         if as_json:
             added = {"tonnes": tonnes.as_dict()} if tonnes else {}
             print_json(summary.as_dict() | added, err=to_stdout)
@@ -284,7 +284,7 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
             print_text(tonnes, err=True)
         # The model has been labelled and reported by now, even if its report fails.
         if page is not None:
-            console.say(_write_page(page, asked, run, summary, progress=console.on_terminal))
+            console.say(_write_page(page, keywords, run, summary, progress=console.on_terminal))
 
 
 def _verb(in_parts: bool) -> Callable[..., Summary]:
@@ -298,33 +298,33 @@ def _verb(in_parts: bool) -> Callable[..., Summary]:
     return label_file
 
 
-def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
+def _require_of_dataset(page: Path | None, keywords: dict[str, Any]) -> None:
     """Refuse options that only work for single files, and turn the other options into keywords.
 
-    The keywords are those of `label_dataset`; `asked` is changed in place.
+    The keywords are those of `label_dataset`; `keywords` is changed in place.
     """
-    if asked["output"] is not None and asked["output"] == asked["model"]:
+    if keywords["output"] is not None and keywords["output"] == keywords["model"]:
         _misuse(
             "--in-place works only for single files: for a dataset, give the output with -o OUT"
         )
     if page is not None:
         _misuse("--report works only for a single labelled file, not for a dataset")
-    if asked["output"] is None and asked["scheduler"] is not None:
+    if keywords["output"] is None and keywords["scheduler"] is not None:
         _misuse("--scheduler lets workers write the files, so it needs -o OUT, not --dry-run")
-    if asked.pop("gslib_grid") is not None:
+    if keywords.pop("gslib_grid") is not None:
         _misuse(
             "--gslib-grid works only for a single GSLIB file; a dataset consists of Parquet or "
             "text files"
         )
     names = FileKeywords.__annotations__.keys() - DatasetKeywords.__annotations__.keys()
-    if any([asked.pop(name, None) not in (None, False) for name in names]):
+    if any([keywords.pop(name, None) not in (None, False) for name in names]):
         _misuse("--proportions and --by work only for single files, not for a dataset")
-    asked["dataset"] = asked.pop("model")
+    keywords["dataset"] = keywords.pop("model")
 
 
-def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
+def _require_page(page: Path | None, keywords: dict[str, Any]) -> None:
     """Refuse --report if no labelled file is written."""
-    if page is not None and asked["output"] in (None, "-"):
+    if page is not None and keywords["output"] in (None, "-"):
         _misuse("--report needs a labelled file: use -o OUT.csv or --in-place")
 
 
@@ -334,7 +334,7 @@ _SHARED = (*_TABLE, "column", "domains", "overwrite")
 
 
 def _write_page(
-    page: Path, asked: dict[str, Any], run: RunRecord, summary: Summary, *, progress: bool
+    page: Path, keywords: dict[str, Any], run: RunRecord, summary: Summary, *, progress: bool
 ) -> str:
     """Write the report of a labelled file, and return a message about the report.
 
@@ -342,31 +342,31 @@ def _write_page(
     """
     from geodomain.reporting.report_file import report_file
 
-    shared = {name: asked[name] for name in _SHARED if name in asked}
-    record = run.as_dict(str(asked["model"]), summary)
-    made = report_file(asked["output"], page, record=record, progress=progress, **shared)
+    shared = {name: keywords[name] for name in _SHARED if name in keywords}
+    record = run.as_dict(str(keywords["model"]), summary)
+    made = report_file(keywords["output"], page, record=record, progress=progress, **shared)
     return str(replace(made, notes=()))
 
 
-def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts: bool) -> None:
+def _require_amounts(amounts: dict[str, Any], keywords: dict[str, Any], *, in_parts: bool) -> None:
     """Refuse options for tonnes without --density, or if no single labelled file is written."""
     if not any(amounts.values()):
         return
     if amounts["density"] is None:
         named = "--grade, --bench, --cutoff, --proportion, --grade-unit, --density-unit"
         _misuse(f"{named} and --classification need --density")
-    if asked.get("output") in (None, "-") or in_parts:
+    if keywords.get("output") in (None, "-") or in_parts:
         _misuse("--density needs a single labelled file: use -o OUT.csv, or geodomain tonnes")
     require_sense(
         None, *(amounts[name] for name in ("proportion", "grade", "cutoff", "grade_unit"))
     )
     # Find mistakes before any work; only stdin cannot be read twice.
-    if asked["model"] != "-":
+    if keywords["model"] != "-":
         from geodomain.volumes.tonnes import require_amounts
 
-        table = {name: asked[name] for name in _TABLE}
+        table = {name: keywords[name] for name in _TABLE}
         require_amounts(
-            asked["model"],
+            keywords["model"],
             amounts["density"],
             amounts["grade"],
             amounts["cutoff"],
@@ -375,22 +375,22 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
         )
 
 
-def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> Tonnes | None:
+def _add_up(amounts: dict[str, Any], keywords: dict[str, Any], background: str) -> Tonnes | None:
     """Return the tonnes of the labelled file, or None without --density."""
     if amounts.get("density") is None:
         return None
     from geodomain.domains.sources import policy_of
     from geodomain.volumes.tonnes import tonnes_file
 
-    table = {name: asked[name] for name in _TABLE}
-    table["below_detection"] = table["below_detection"] or policy_of(asked["domains"])
+    table = {name: keywords[name] for name in _TABLE}
+    table["below_detection"] = table["below_detection"] or policy_of(keywords["domains"])
     proportion = dict(amounts["proportion"])
-    output = asked["output"]
+    output = keywords["output"]
     try:
         return tonnes_file(
             output,
-            column=asked["column"],
-            threads=asked["threads"],
+            column=keywords["column"],
+            threads=keywords["threads"],
             background=(background or None) if proportion else None,
             **(amounts | {"proportion": proportion} | table),
         )
@@ -399,19 +399,19 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
         raise GeodomainError(message) from error
 
 
-def _columns(given: dict[str, Any]) -> dict[str, Any]:
+def _columns(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return two keywords: `column`, the name of the label column, and `replace`.
 
     `replace` says whether an existing column of this name is replaced.
     """
-    replace, column = given.pop("replace_column"), given.pop("column")
+    replace, column = arguments.pop("replace_column"), arguments.pop("column")
     source = click.get_current_context().get_parameter_source("column")
     if replace and source is not ParameterSource.DEFAULT and replace != column:
         _misuse("--replace-column and --column name different columns: give only one of them")
     return {"column": replace or column, "replace": replace is not None}
 
 
-def domains_of(given: dict[str, Any]) -> Path | dict[str, list[str]]:
+def domains_of(arguments: dict[str, Any]) -> Path | dict[str, list[str]]:
     """Return the path of the list of domains; with --solid, return the paths of solids by name.
 
     Raises
@@ -420,17 +420,17 @@ def domains_of(given: dict[str, Any]) -> Path | dict[str, list[str]]:
         If --solid and --domains are used together, or if neither is used. Also if --codes is used
         without --domains.
     """
-    solids, listed = given.pop("solids"), given.pop("domains")
+    solids, listed = arguments.pop("solids"), arguments.pop("domains")
     if not solids and listed is None:
         _misuse("no domains given: use --solid NAME=PATH, or --domains FILE.toml")
     if solids and listed is not None:
         _misuse("--solid and --domains both list domains: give one of them")
-    if given["codes"] and listed is None:
+    if arguments["codes"] and listed is None:
         _misuse("--codes needs --domains FILE.toml, because --solid has no codes")
     return listed or by_name(solids)
 
 
-def _places(given: dict[str, Any]) -> dict[str, Any]:
+def _places(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords `model` and `output`; for --in-place, also `overwrite`.
 
     Raises
@@ -438,8 +438,8 @@ def _places(given: dict[str, Any]) -> dict[str, Any]:
     click.UsageError
         If there is no output, or more than one output. Also if stdin is to be rewritten in place.
     """
-    blocks, output = given.pop("blocks"), given.pop("output")
-    in_place, dry_run = given.pop("in_place"), given.pop("dry_run")
+    blocks, output = arguments.pop("blocks"), arguments.pop("output")
+    in_place, dry_run = arguments.pop("in_place"), arguments.pop("dry_run")
     if output is None and not (in_place or dry_run):
         _misuse("no output given: use -o OUT.csv, --in-place, or --dry-run")
     if output is not None and in_place:
@@ -458,8 +458,13 @@ def _refuse_the_input(blocks: str, output: str) -> None:
     """Refuse an output that is the input file, even with --overwrite; --in-place is for this."""
     from geodomain.errors import TableError
 
-    one, other = Path(blocks), Path(output)
-    if "-" not in (blocks, output) and one.is_file() and other.exists() and one.samefile(other):
+    model, target = Path(blocks), Path(output)
+    if (
+        "-" not in (blocks, output)
+        and model.is_file()
+        and target.exists()
+        and model.samefile(target)
+    ):
         message = (
             f"{output} is the input itself; name another output, or rewrite it with --in-place"
         )
@@ -494,7 +499,7 @@ Example:
 @options.replacing_options
 @options.page_option
 @options.report_options
-def label(**given: Any) -> None:
+def label(**arguments: Any) -> None:
     """Label the blocks of BLOCKS by the wireframes that they are inside, above or below.
 
     Name closed wireframes with --solid, or list domains in a file: --domains domains.toml. The list
@@ -502,8 +507,9 @@ def label(**given: Any) -> None:
     help domains'.
 
     BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
-    GSLIB, or OMF (FILE:NAME selects one of several models). The output has the same format: a text
-    table keeps every byte and gains one column. A GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
+    GSLIB, OMF or geoh5 (FILE:NAME selects one of several models). The output has the same format: a
+    text table keeps every byte and gains one column. A GOCAD Voxet becomes .csv, .parquet, .vtu,
+    .omf or .geoh5.
     The summary goes to stderr. BLOCKS may also be a sheet of Excel, FILE.xlsx:SHEET. If BLOCKS
     is a sheet or text, OUT may be .xlsx or text.
 
@@ -517,7 +523,7 @@ def label(**given: Any) -> None:
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
     """
-    run_labelling("label", given)
+    run_labelling("label", arguments)
 
 
 # --- The command `geodomain tonnes`.
@@ -546,7 +552,7 @@ def tonnes(
     proportion: tuple[tuple[str, str], ...],
     as_json: bool,
     quiet: bool,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Add up volume, tonnes and metal of LABELLED by domain, class, bench and cut-off.
 
@@ -558,15 +564,17 @@ def tonnes(
     """
     from geodomain.volumes.tonnes import tonnes_file
 
-    options.require_table(given)
-    require_sense(column, proportion, given["grade"], given["cutoff"], given["grade_unit"])
-    if given["background"] is not None and not (proportion and given["background"]):
+    options.require_table(arguments)
+    require_sense(
+        column, proportion, arguments["grade"], arguments["cutoff"], arguments["grade_unit"]
+    )
+    if arguments["background"] is not None and not (proportion and arguments["background"]):
         message = (
             "--background needs --proportion and a name: the name of the part of each block that "
             "lies in no --proportion domain"
         )
         raise click.UsageError(message)
-    to_stdout = given["output"] == "-"
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
         result = tonnes_file(
@@ -574,9 +582,9 @@ def tonnes(
             column=column or "domain",
             proportion=dict(proportion),
             progress=console.on_terminal,
-            **given,
+            **arguments,
         )
     if as_json:
         print_json(result.as_dict(), err=to_stdout)
-    elif not (quiet and given["output"]):
-        print_text(result, err=bool(given["output"]))
+    elif not (quiet and arguments["output"]):
+        print_text(result, err=bool(arguments["output"]))

@@ -1,4 +1,4 @@
-"""The commands `model`, `inspect`, `compare`, `subblock` and `merge`, for block models."""
+"""The commands `model`, `inspect`, `compare`, `subblock`, `merge` and `shell`, for block models."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _refuse_both(blocks: str | None) -> None:
 
 def _report_holes(values: dict[str, Any]) -> Any:
     """Return the description of drillholes that `geodomain inspect` prints."""
-    from geodomain.drillholes.drillholes import report_on_holes
+    from geodomain.drillholes.holes_from_tables import report_on_holes
 
     return report_on_holes(**drillholes.as_keywords(values))
 
@@ -243,7 +243,7 @@ Example:
 @options.table_options
 @options.frame_options
 @options.report_options
-def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> None:
+def compare(old: str, new: str, as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Compare the labels of OLD and NEW: count the blocks that moved from domain to domain.
 
     OLD and NEW are two labellings of one block model, with the blocks in the same order, in any
@@ -253,18 +253,18 @@ def compare(old: str, new: str, as_json: bool, quiet: bool, **given: Any) -> Non
     """
     from geodomain.reporting.compare import compare_files
 
-    options.require_table(given)
+    options.require_table(arguments)
     if "-" in (old, new):
         message = "compare reads two models: give files, not -"
         raise click.UsageError(message)
-    to_stdout = given["output"] == "-"
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        comparison = compare_files(old, new, progress=console.on_terminal, **given)
+        comparison = compare_files(old, new, progress=console.on_terminal, **arguments)
     if as_json:
         print_json(comparison.as_dict(), err=to_stdout)
-    elif not (quiet and given["output"]):
-        print_text(comparison, err=bool(given["output"]))
+    elif not (quiet and arguments["output"]):
+        print_text(comparison, err=bool(arguments["output"]))
 
 
 # --- Options of the commands for sub-blocks.
@@ -342,7 +342,7 @@ Example:
 @options.settings_options(LabelSettings, "allow_disjoint")
 @options.machine_options
 @options.report_options
-def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
+def subblock(as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Split the blocks of MODEL at wireframes, and label the sub-blocks.
 
     MODEL is text (- for stdin), Parquet or VTK with block sizes. The output has the same format
@@ -356,36 +356,36 @@ def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.blocks.splitting import subblock_file
 
-    options.require_table(given)
-    _require_sense(given)
-    given |= {
-        "domains": domains_of(given | {"codes": False}),
-        "extensive": columns_of(given["extensive"]),
+    options.require_table(arguments)
+    _require_sense(arguments)
+    arguments |= {
+        "domains": domains_of(arguments | {"codes": False}),
+        "extensive": columns_of(arguments["extensive"]),
     }
-    del given["solids"]
-    to_stdout = given["output"] == "-"
+    del arguments["solids"]
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        summary = subblock_file(**given, progress=console.on_terminal)
+        summary = subblock_file(**arguments, progress=console.on_terminal)
     if as_json:
         print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:
         print_text(summary, err=True)
 
 
-def _require_sense(given: dict[str, Any]) -> None:
+def _require_sense(arguments: dict[str, Any]) -> None:
     """Raise a usage error if sizes or names are invalid, or if options contradict each other."""
     from geodomain.blocks.settings import resolution_of
     from geodomain.cli.console import as_options
 
     try:
-        resolution_of(given["resolution"], given["minimum"])
+        resolution_of(arguments["resolution"], arguments["minimum"])
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
-    if not given["parent"]:
+    if not arguments["parent"]:
         message = "--parent needs the name of a column"
         raise click.UsageError(message)
-    options.require_settings(LabelSettings, given)
+    options.require_settings(LabelSettings, arguments)
 
 
 # --- The command `geodomain merge`: join sub-blocks into fewer blocks.
@@ -406,7 +406,7 @@ Example:
 @options.box_options
 @options.threads_option
 @options.report_options
-def merge(as_json: bool, quiet: bool, **given: Any) -> None:
+def merge(as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Join neighbours in SUB that have the same parent and agree in their attributes.
 
     Attributes are all columns except coordinates, sizes and the columns of --extensive.
@@ -419,13 +419,84 @@ def merge(as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.blocks.merging import merge_file
 
-    options.require_table(given)
-    given["extensive"] = columns_of(given["extensive"])
-    to_stdout = given["output"] == "-"
+    options.require_table(arguments)
+    arguments["extensive"] = columns_of(arguments["extensive"])
+    to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        summary = merge_file(**given, progress=console.on_terminal)
+        summary = merge_file(**arguments, progress=console.on_terminal)
     if as_json:
         print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:
         print_text(summary, err=True)
+
+
+# --- The command `geodomain shell`: wireframes of labelled blocks.
+
+_SHELL_EXAMPLE = """\b
+Example:
+  geodomain shell labelled.csv --only ORE -o ore.dxf
+"""
+
+
+@click.command(epilog=_SHELL_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("model", metavar="LABELLED")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="LABEL",
+    help="Make a wireframe of the blocks with this label; may be repeated. Blocks with other "
+    "labels are outside.",
+)
+@click.option(
+    "--all", "every", is_flag=True, help="Make a wireframe for each label, named by the label."
+)
+@options.output_option(
+    "OUT",
+    "File to write: .dxf, .ts, .omf or .dtm (with .str); for one label also .msh, .ply, .obj, "
+    ".off, .vtp or .stl.",
+    required=True,
+)
+@options.column_option("Label column.", default="domain", show_default=True)
+@click.option(
+    "--smooth",
+    type=click.Choice(["none", "surfacenets"]),
+    default="none",
+    show_default=True,
+    help="surfacenets: smooth the wireframes by VTK's SurfaceNets; the model must be regular.",
+)
+@options.overwrite_option
+@options.table_options
+@options.box_options
+@options.report_options
+def shell(
+    model: str, only: tuple[str, ...], every: bool, as_json: bool, quiet: bool, **arguments: Any
+) -> None:
+    """Make closed wireframes of the blocks of LABELLED: the boundary of the blocks of each label.
+
+    LABELLED is any block model that `geodomain label` reads, with a column of labels. Blocks may
+    have different sizes, and may be rotated. Where two labels meet, both wireframes have the same
+    triangles. Without --smooth, the wireframes label the blocks of the model exactly as they are
+    labelled. With --smooth, the summary states how many blocks would change their label, and how
+    the volume of each label changes. The summary goes to stderr.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
+    """
+    from geodomain.blocks.shell import shell as outline
+
+    options.require_table(arguments)
+    _refuse(
+        {
+            "give either --only LABEL or --all": bool(only) == every,
+            "-o - is no file: wireframes are written to a file, such as ore.dxf": (
+                arguments["output"] == "-"
+            ),
+        }
+    )
+    console = Console(quiet)
+    with console.listening():
+        result = outline(model, only=[*only] or None, progress=console.on_terminal, **arguments)
+    if as_json:
+        print_json(result.as_dict())
+    elif not quiet:
+        print_text(result, err=True)

@@ -41,14 +41,14 @@ def by_name(solids: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
 
     If a name is "", each solid in the file is used under the name that it has in the file.
     """
-    found: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
     for name, path in solids:
-        for solid, place in [(name, path)] if name else _each(path):
-            found.setdefault(solid, []).append(place)
-    return found
+        for solid, place in [(name, path)] if name else _solids_in(path):
+            paths.setdefault(solid, []).append(place)
+    return paths
 
 
-def _each(path: str) -> list[tuple[str, str]]:
+def _solids_in(path: str) -> list[tuple[str, str]]:
     """Return the solids of a file as pairs: name, and path or FILE:NAME."""
     from geodomain.formats.wireframes import read_meshes
 
@@ -75,16 +75,16 @@ def read_by(reader: str, *, pair: bool = False) -> Callable[[str], object]:
 
 
 def as_mapping(
-    _: click.Context, __: click.Parameter, given: Sequence[tuple[str, object]]
+    _: click.Context, __: click.Parameter, pairs: Sequence[tuple[str, object]]
 ) -> dict[str, object]:
     """Return the pairs from all uses of an option as a dict."""
-    return dict(given)
+    return dict(pairs)
 
 
 def from_words(choices: Sequence[str]) -> Callable[..., str | None]:
     """Return a callback that turns a choice typed with hyphens into the choice with blanks."""
-    return lambda _, __, given: next(
-        (each for each in choices if each.replace(" ", "-") == given), given
+    return lambda _, __, word: next(
+        (each for each in choices if each.replace(" ", "-") == word), word
     )
 
 
@@ -140,13 +140,13 @@ def chart_option(metavar: str, what: str) -> Decorator:
 def count(value: str) -> int:
     """Read a positive whole number, which may be written 1e7 or 10_000_000."""
     try:
-        found = float(value.replace("_", ""))
+        number = float(value.replace("_", ""))
     except ValueError:
-        found = math.nan
-    if not 1 <= found < 2**53 or found != int(found):
+        number = math.nan
+    if not 1 <= number < 2**53 or number != int(number):
         message = f"{value!r} is not a positive whole number"
         raise click.BadParameter(message)
-    return int(found)
+    return int(number)
 
 
 def terrain_triangles(value: str) -> int:
@@ -271,10 +271,10 @@ def settings_options(
     **helps : str
         Help texts, by field name, that replace the text of the field.
     """
-    known = {entry.name: entry for entry in fields(kind) if entry.metadata["option"]}
+    entries = {entry.name: entry for entry in fields(kind) if entry.metadata["option"]}
     for entry in fields(without) if without else ():
-        known.pop(entry.name, None)
-    return together(*(_option_of(known[name], helps.get(name)) for name in names or known))
+        entries.pop(entry.name, None)
+    return together(*(_option_of(entries[name], helps.get(name)) for name in names or entries))
 
 
 def _option_of(entry: Field[Any], text: str | None) -> Decorator:
@@ -284,7 +284,7 @@ def _option_of(entry: Field[Any], text: str | None) -> Decorator:
     """
     default: Any = entry.default
     values, settings = entry.metadata["values"], dict[str, Any](default=default)
-    said, option = text or entry.metadata["help"], entry.metadata["option"]
+    help_text, option = text or entry.metadata["help"], entry.metadata["option"]
     flag = f"--{option}" if isinstance(option, str) else _flag(entry.name)
     if values.kind is bool:
         settings["is_flag"] = True
@@ -302,14 +302,14 @@ def _option_of(entry: Field[Any], text: str | None) -> Decorator:
         settings |= {"type": click.FloatRange(values.low, min_open=True), "callback": finite}
     if (bare := entry.metadata["bare"]) is not None:
         settings |= {"is_flag": False, "flag_value": bare}
-        said += f"  [without a value: {bare}]"
-    if default and values.kind is not bool and "[default:" not in said:
+        help_text += f"  [without a value: {bare}]"
+    if default and values.kind is not bool and "[default:" not in help_text:
         settings["show_default"] = True
     return click.option(
         flag,
         entry.name,
         metavar=entry.metadata["metavar"] or None,
-        help=re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", lambda found: _flag(found[1]), said),
+        help=re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", lambda match: _flag(match[1]), help_text),
         **settings,
     )
 
@@ -318,19 +318,19 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def require_table(given: Mapping[str, Any]) -> None:
+def require_table(arguments: Mapping[str, Any]) -> None:
     """Raise a usage error if the options for rotation, origin and frame contradict each other."""
-    require_settings(TableSettings, given)
+    require_settings(TableSettings, arguments)
 
 
-def require_settings(kind: Callable[..., object], given: Mapping[str, Any]) -> None:
+def require_settings(kind: Callable[..., object], arguments: Mapping[str, Any]) -> None:
     """Raise a usage error, with the library's message, if options contradict each other.
 
-    Only those options in `given` that are fields of the settings class `kind` are checked.
+    Only those options in `arguments` that are fields of the settings class `kind` are checked.
     """
     own = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
     try:
-        kind(**{name: value for name, value in given.items() if name in own})
+        kind(**{name: value for name, value in arguments.items() if name in own})
     except GeodomainError:
         raise
     except ValueError as error:
@@ -376,8 +376,8 @@ _WITHOUT_FILES = {"bench", "demo", "devices", "help", "synthesize"}
 def with_memory(command: click.Command, name: str) -> click.Command:
     """Add the option `--memory` to a command, or to each command of a group."""
     if isinstance(command, click.Group):
-        for inner, one in command.commands.items():
-            with_memory(one, inner)
+        for inner, subcommand in command.commands.items():
+            with_memory(subcommand, inner)
     elif name not in _WITHOUT_FILES and _memory_option not in command.params:
         command.params.append(_memory_option)
     return command
@@ -424,12 +424,12 @@ def paths_from(start: str) -> list[str]:
     place = Path(folder or ".")
     if not place.is_dir():
         return []
-    found = sorted(one for one in place.iterdir() if one.name.startswith(name))
+    entries = sorted(entry for entry in place.iterdir() if entry.name.startswith(name))
     hidden = name.startswith(".")
     return [
-        os.path.join(folder, one.name) + ("/" if one.is_dir() else "")  # noqa: PTH118
-        for one in found
-        if hidden or not one.name.startswith(".")
+        os.path.join(folder, entry.name) + ("/" if entry.is_dir() else "")  # noqa: PTH118
+        for entry in entries
+        if hidden or not entry.name.startswith(".")
     ]
 
 

@@ -186,7 +186,7 @@ def plot(
     solids: tuple[tuple[str, str], ...],
     domains: Path | None,
     quiet: bool,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Draw sections through LABELLED, a block model with labels from `geodomain label`.
 
@@ -203,19 +203,19 @@ def plot(
     from geodomain.reporting.plot import plot_sections
 
     _refuse_pipe_and_two_lists("the model may have to be read twice", labelled, solids, domains)
-    options.require_table(given)
-    samples = drillholes.samples_of(given)
-    within, output = given.pop("within"), given["output"]
-    if bool(given["collar"]) != (within is not None):
+    options.require_table(arguments)
+    samples = drillholes.samples_of(arguments)
+    within, output = arguments.pop("within"), arguments["output"]
+    if bool(arguments["collar"]) != (within is not None):
         message = (
             "--collar and --within must be given together: the drillholes, and how near to a "
             "section they are drawn"
         )
         raise click.UsageError(message)
-    _refuse_book(labelled, given)
+    _refuse_book(labelled, arguments)
     console = Console(quiet)
     with console.listening():
-        holes = drillholes.read_optional(given)
+        holes = drillholes.read_optional(arguments)
         drawn = plot_sections(
             labelled,
             domains=domains or by_name(solids),
@@ -223,7 +223,7 @@ def plot(
             within=within,
             samples=samples,
             progress=console.on_terminal,
-            **given,
+            **arguments,
         )
     console.say(
         f"wrote {output}: {counted(len(drawn), 'section')}, {output.stat().st_size:,} bytes"
@@ -233,15 +233,15 @@ def plot(
             console.say(line)
 
 
-def _refuse_book(labelled: str, given: dict[str, Any]) -> None:
+def _refuse_book(labelled: str, arguments: dict[str, Any]) -> None:
     """Refuse options of a section book that contradict each other, and classes of no grade."""
     from geodomain.reporting.look import as_classes
     from geodomain.reporting.sheets import as_sheets
 
-    scale, paper, unit = given["scale"], given["paper"], given["unit"]
+    scale, paper, unit = arguments["scale"], arguments["paper"], arguments["unit"]
     try:
-        as_sheets(scale, paper, unit, labelled, given["prepared_by"], given["output"])
-        as_classes(given["classes"], (given["colour_by"], given["sample_grade"]))
+        as_sheets(scale, paper, unit, labelled, arguments["prepared_by"], arguments["output"])
+        as_classes(arguments["classes"], (arguments["colour_by"], arguments["sample_grade"]))
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
 
@@ -337,7 +337,7 @@ def report(
     domains: Path | None,
     as_json: bool,
     quiet: bool,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Write a report of LABELLED, a block model with labels from `geodomain label`.
 
@@ -356,36 +356,36 @@ def report(
     from geodomain.reporting.report_file import report_file
 
     _refuse_pipe_and_two_lists("a report needs the SHA-256 of its model", labelled, solids, domains)
-    options.require_table(given)
-    options.require_settings(ReportSettings, given)
-    if given["within"] is not None and not given["collar"]:
+    options.require_table(arguments)
+    options.require_settings(ReportSettings, arguments)
+    if arguments["within"] is not None and not arguments["collar"]:
         message = "--within is for drillholes, and needs --collar FILE"
         raise click.UsageError(message)
-    _take_samples(given)
+    _take_samples(arguments)
     try:
-        as_classes(given["classes"], given["sample_grade"][:1] or given["grade"][:1])
-        caps = [*given["sample_grade"], *given["grade"][len(given["sample_grade"]) :]]
-        ReportSettings(cap=given["cap"]).caps(caps)
+        as_classes(arguments["classes"], arguments["sample_grade"][:1] or arguments["grade"][:1])
+        caps = [*arguments["sample_grade"], *arguments["grade"][len(arguments["sample_grade"]) :]]
+        ReportSettings(cap=arguments["cap"]).caps(caps)
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
-    if given["density_unit"] and given["density"] is None:
+    if arguments["density_unit"] and arguments["density"] is None:
         message = "--density-unit needs --density, whose unit it gives"
         raise click.UsageError(message)
-    require_sense(None, (), given["grade"], given["cutoff"], given["grade_unit"])
+    require_sense(None, (), arguments["grade"], arguments["cutoff"], arguments["grade_unit"])
     for name in ("cutoff", "classification"):
-        if given[name] and given["density"] is None:
+        if arguments[name] and arguments["density"] is None:
             message = f"--{name} needs --density: it divides the table of tonnes"
             raise click.UsageError(message)
     console = Console(quiet)
     with console.listening():
-        holes = drillholes.read_optional(given)
+        holes = drillholes.read_optional(arguments)
         done = report_file(
             labelled,
             domains=domains or by_name(solids),
             holes=holes,
             progress=console.on_terminal,
             say=as_options,
-            **given,
+            **arguments,
         )
     if as_json:
         print_json(done.as_dict())

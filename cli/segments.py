@@ -135,8 +135,8 @@ def _inputs(inputs: tuple[Path, ...], keywords: dict[str, Any]) -> tuple[Any, An
             _misuse("--start and --end must be given together")
         return inputs[0], str(inputs[1])
     if len(inputs) != 4:
-        given = counted(len(inputs), "input")
-        _misuse(f"give MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {given}")
+        count = counted(len(inputs), "input")
+        _misuse(f"give MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {count}")
     _refuse(keywords, _OF_TABLES, "a table, and FROM and TO are raw files")
     if keywords["mode"] == "all":
         _misuse("--mode all writes a table, not raw files: give MESH SEGMENTS.csv")

@@ -39,7 +39,7 @@ Example:
 @options.box_options
 @options.threads_option
 @options.report_options
-def stats(what: str, as_json: bool, quiet: bool, **given: Any) -> None:
+def stats(what: str, as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Compute quantiles, mean and variance of grades by domain, also declustered and top-cut.
 
     SAMPLES or BLOCKS is a table in any format that `geodomain label` reads; for samples, columns of
@@ -57,33 +57,33 @@ def stats(what: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.statistics.by_domain import stats as compute
 
-    options.require_table(given)
-    options.require_settings(StatsSettings, given)
-    _require_sense(given)
-    to_stdout = "-" in (given["output"], given["curve"])
+    options.require_table(arguments)
+    options.require_settings(StatsSettings, arguments)
+    _require_sense(arguments)
+    to_stdout = "-" in (arguments["output"], arguments["curve"])
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        result = compute(what, progress=console.on_terminal, **given)
-    written = given["output"] or given["curve"]
+        result = compute(what, progress=console.on_terminal, **arguments)
+    written = arguments["output"] or arguments["curve"]
     if as_json:
         print_json(result.as_dict(), err=to_stdout)
     elif not (quiet and written):
         print_text(result, err=bool(written))
 
 
-def _require_sense(given: dict[str, Any]) -> None:
+def _require_sense(arguments: dict[str, Any]) -> None:
     """Raise a usage error if options contradict each other."""
-    if not given["grade"]:
+    if not arguments["grade"]:
         message = "no grade given: use --grade COLUMN"
         raise click.UsageError(message)
-    if given["curve"] is not None and given["decluster"] != AUTO:
+    if arguments["curve"] is not None and arguments["decluster"] != AUTO:
         message = "--curve is the curve of --decluster auto: give both, or only --decluster"
         raise click.UsageError(message)
-    if (given["blocks"] is not None) != (given["decluster"] == NEAREST):
+    if (arguments["blocks"] is not None) != (arguments["decluster"] == NEAREST):
         message = "--blocks is the model of --decluster nearest: give both or neither"
         raise click.UsageError(message)
     try:
-        StatsSettings(cap=given["cap"]).caps(list(given["grade"]))
+        StatsSettings(cap=arguments["cap"]).caps(list(arguments["grade"]))
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
 
@@ -119,7 +119,7 @@ Examples:
 @options.box_options
 @options.threads_option
 @options.report_options
-def validate(blocks: str, as_json: bool, quiet: bool, **given: Any) -> None:
+def validate(blocks: str, as_json: bool, quiet: bool, **arguments: Any) -> None:
     """Compare the grades of blocks with those of declustered samples, domain by domain.
 
     BLOCKS is a block model in any format that `geodomain label` reads. SAMPLES is a table with
@@ -137,14 +137,14 @@ def validate(blocks: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """
     from geodomain.statistics.validation import validate as compute
 
-    options.require_table(given)
-    options.require_settings(ValidateSettings, given)
-    tables = [given[name] for name in ("output", "quantile_table", "swath_table")]
+    options.require_table(arguments)
+    options.require_settings(ValidateSettings, arguments)
+    tables = [arguments[name] for name in ("output", "quantile_table", "swath_table")]
     to_stdout = "-" in tables
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        result = compute(blocks, progress=console.on_terminal, **given)
-    written = any(tables) or given["chart"] is not None
+        result = compute(blocks, progress=console.on_terminal, **arguments)
+    written = any(tables) or arguments["chart"] is not None
     if as_json:
         print_json(result.as_dict(), err=to_stdout)
     elif not (quiet and written):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import click
 
 from geodomain.cli import options
-from geodomain.cli.console import Console, print_error, print_json, print_text, said_of
+from geodomain.cli.console import Console, message_of, print_error, print_json, print_text
 from geodomain.cli.options import by_name, named_path
 from geodomain.errors import counted, visible
 
@@ -99,7 +99,7 @@ def check(
             except (GeodomainError, OSError) as error:
                 wrong.append(error)
                 if len(meshes) > 1:  # the last error ends the command
-                    print_error(said_of(error))
+                    print_error(message_of(error))
                 continue
             if not as_json:
                 print_text(reports[-1])
@@ -142,13 +142,13 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     """Write the wireframes or blocks of IN in the format of OUT's extension.
 
     IN is any file of wireframes, or FILE:NAME for one of its solids. OUT ends in .dxf, .dtm (with
-    .str), .msh, .ts, .omf, .ply, .obj, .off, .vtp or .stl. Vertices keep all their digits, except
-    in .stl. Names of solids are kept if OUT can hold names (.dxf, .ts, .omf).
+    .str), .msh, .ts, .omf, .geoh5, .ply, .obj, .off, .vtp or .stl. Vertices keep all their digits,
+    except in .stl. Names of solids are kept if OUT can hold names (.dxf, .ts, .omf, .geoh5).
 
-    A block model (text, Excel, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv,
-    .xlsx, .parquet, .vtu, .vti (blocks of one size that fill a lattice) or .omf. If IN and OUT are
-    both .omf and IN has wireframes and block models, only the wireframes are converted. To convert
-    one of its block models, give IN:NAME.
+    A block model (text, Excel, Parquet, VTK, OMF, geoh5, Datamine, GSLIB, GOCAD Voxet) goes to
+    .csv, .xlsx, .parquet, .vtu, .vti (blocks of one size that fill a lattice), .omf or .geoh5. If
+    OUT is .omf or .geoh5 and IN has wireframes and block models, only the wireframes are converted.
+    To convert one of its block models, give IN:NAME.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """

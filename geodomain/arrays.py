@@ -228,9 +228,9 @@ def ask_read(
     """Prepare points that `read_points` returned; see `ask`."""
     rows = len(points[0]) if isinstance(points, tuple) else points.rows
     if out is None and not isinstance(points, tuple):
-        from geodomain.compute.device_arrays import beside
+        from geodomain.compute.device_arrays import results_for
 
-        out = beside(points, dtype)
+        out = results_for(points, dtype)
     if is_on_device(out):
         there = device_room((rows,), dtype, out, backend)
         _require_apart(not isinstance(points, tuple) and points.overlaps(there))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_array, is_on_device
 from geodomain.compute.data import CachedPoints, Floats
+from geodomain.errors import MeshError
 from geodomain.formats.cells import Cells, LatticeCells, cells_of, product
 from geodomain.formats.wireframes import read_mesh
 from geodomain.mesh.mesh import Mesh
@@ -80,7 +81,35 @@ class Scene(Protocol):
         """Return the meshes, moved to their positions in the scene."""
 
 
-OfTrimesh: TypeAlias = FacedSurface | Scene
+class LoopSurface(Protocol):
+    """A surface with vertices (v, 3) and triangles (t, 3), such as a Surface of LoopStructural."""
+
+    @property
+    def vertices(self) -> ArrayLike:
+        """Coordinates, (v, 3)."""
+
+    @property
+    def triangles(self) -> ArrayLike:
+        """Indices of vertices, (t, 3)."""
+
+
+class GempyElement(Protocol):
+    """A StructuralElement of GemPy, whose vertices are in world coordinates."""
+
+    @property
+    def name(self) -> str:
+        """The name of the element."""
+
+    @property
+    def vertices(self) -> ArrayLike | None:
+        """Coordinates, (v, 3); None before the model is computed."""
+
+    @property
+    def edges(self) -> ArrayLike | None:
+        """Indices of vertices, (t, 3), in spite of the name."""
+
+
+OfTrimesh: TypeAlias = FacedSurface | Scene | LoopSurface | GempyElement
 # Each is one string, because pyright does not understand concatenated strings.
 MeshLike: TypeAlias = (
     "Mesh | pyvista.DataSet | OfTrimesh | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"
@@ -119,8 +148,9 @@ def model_path(model: str | os.PathLike[str], in_memory: str) -> str:
 
 _TAKEN = (
     "a geodomain.Mesh, a pyvista.PolyData, a pyvista.UnstructuredGrid of flat cells, an object "
-    "with .vertices and .faces (trimesh), a trimesh.Scene, a tuple (vertices, triangles) of shapes "
-    "(v, 3) and (t, 3), or the path of a mesh file"
+    "with .vertices and .faces (trimesh), a trimesh.Scene, a Surface of LoopStructural, a "
+    "StructuralElement of GemPy, a tuple (vertices, triangles) of shapes (v, 3) and (t, 3), or the "
+    "path of a mesh file"
 )
 _UNNAMED = "mesh"
 
@@ -134,6 +164,8 @@ def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
     - a ``pyvista.PolyData``, or an UnstructuredGrid of flat cells: see `Mesh.from_pyvista`;
     - an object with ``.vertices`` (v, 3) and ``.faces`` (t, 3), such as a ``trimesh.Trimesh``;
     - a ``trimesh.Scene``: its meshes, moved to their positions, become one mesh;
+    - a ``Surface`` of LoopStructural, or another object with ``.vertices`` and ``.triangles``;
+    - a ``StructuralElement`` of a computed GemPy model, in world coordinates;
     - a tuple of two arrays, vertices (v, 3) and integer triangles (t, 3);
     - the path of a file, which is read by `read_mesh`.
 
@@ -223,6 +255,11 @@ def _refusal(thing: object) -> str:
     message = f"a mesh must be {_TAKEN}, not {type(thing).__name__}"
     if isinstance(thing, list | np.ndarray):
         message += "; a list is several meshes"
+    if hasattr(thing, "vertices") and hasattr(thing, "edges"):
+        message += (
+            "; the meshes of GemPy's solutions are in its own coordinates, so pass an element of "
+            "model.structural_frame.structural_elements"
+        )
     return message
 
 
@@ -244,6 +281,15 @@ def _is_scene(thing: object) -> bool:
 
 def _has_faces(thing: object) -> bool:
     return hasattr(thing, "vertices") and hasattr(thing, "faces")
+
+
+def _has_triangles(thing: object) -> bool:
+    return hasattr(thing, "vertices") and hasattr(thing, "triangles")
+
+
+def _is_element(thing: object) -> bool:
+    """Return whether an object is a StructuralElement of GemPy, and not a mesh of its solutions."""
+    return all(hasattr(thing, name) for name in ("vertices", "edges", "surface_points"))
 
 
 def _is_pair(thing: object) -> bool:
@@ -274,6 +320,21 @@ def _of_faces(surface: FacedSurface, name: str) -> Mesh:
     return Mesh(surface.vertices, surface.faces, name=name)
 
 
+def _of_triangles(surface: LoopSurface, name: str) -> Mesh:
+    own = getattr(surface, "name", None)
+    called = own if name == _UNNAMED and isinstance(own, str) and own else name
+    return Mesh(surface.vertices, surface.triangles, name=called)
+
+
+def _of_element(element: GempyElement, name: str) -> Mesh:
+    """Return the mesh of a GemPy element; GemPy moves its vertices to world coordinates."""
+    called = str(element.name) if name == _UNNAMED else name
+    if not isinstance(element.vertices, np.ndarray) or not isinstance(element.edges, np.ndarray):
+        message = f"{called} has no mesh: compute the model of GemPy first, with its meshes"
+        raise MeshError(message)
+    return Mesh(element.vertices, element.edges, name=called)
+
+
 _READERS: tuple[tuple[Callable[[object], bool], Callable[[object, str], Mesh]], ...] = (
     (lambda thing: isinstance(thing, Mesh), lambda mesh, _: cast(Mesh, mesh)),
     (_is_path, lambda path, _: read_mesh(cast("str | os.PathLike[str]", path))),
@@ -281,6 +342,8 @@ _READERS: tuple[tuple[Callable[[object], bool], Callable[[object, str], Mesh]], 
     (_is_scene, lambda scene, name: _of_scene(cast("Scene", scene), name)),
     (_is_pair, lambda pair, name: Mesh(*cast("tuple[ArrayLike, ArrayLike]", pair), name=name)),
     (_has_faces, lambda faced, name: _of_faces(cast(FacedSurface, faced), name)),
+    (_has_triangles, lambda surface, name: _of_triangles(cast(LoopSurface, surface), name)),
+    (_is_element, lambda element, name: _of_element(cast(GempyElement, element), name)),
 )
 
 
@@ -407,11 +470,11 @@ def axes_of(
     model = cast("xarray.DataArray | xarray.Dataset", grid)
     names = [name for name, values in model.coords.items() if values.ndim == 1]
     texts = tuple(map(str, names))
-    found = matches(texts, CENTROIDS, (None, None, None))
-    if not found:
+    sets = matches(texts, CENTROIDS, (None, None, None))
+    if not sets:
         refuse_no_centroid(texts, "the grid")
-    refuse_ambiguity(texts, found, "the grid")
-    axes = [model.coords[names[place]] for place in next(iter(found))]
+    refuse_ambiguity(texts, sets, "the grid")
+    axes = [model.coords[names[place]] for place in next(iter(sets))]
     dims = {dim for axis in axes for dim in axis.dims}
     variables = model.data_vars if hasattr(model, "data_vars") else {model.name: model}
     columns = {str(name): v for name, v in variables.items() if set(v.dims) == dims}
@@ -423,11 +486,11 @@ def _are_coordinates(
 ) -> TypeGuard[Sequence[xarray.DataArray]]:
     """Return whether all axes are coordinates of xarray; raise TypeError if only some are."""
     module = sys.modules.get("xarray")
-    known = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
-    if any(known) and not all(known):
+    of_xarray = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
+    if any(of_xarray) and not all(of_xarray):
         message = "x, y and z must all be coordinates of xarray, or all be arrays"
         raise TypeError(message)
-    return all(known)
+    return all(of_xarray)
 
 
 def dimensions(
@@ -461,14 +524,32 @@ def as_data_array(
     dims: list[Hashable],
     like: Dimensioned | None,
 ) -> Dimensioned:
-    """Return values as a DataArray with coordinates. The dimensions are in the order of `like`."""
+    """Return values as a DataArray with coordinates.
+
+    From `like` it takes the order of the dimensions (for a Dataset, that of its first variable with
+    all of them), the other coordinates that fit, and the ``grid_mapping`` of the CF conventions,
+    which names the coordinate with the CRS.
+    """
     import xarray
 
     coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}
-    found = xarray.DataArray(values, dims=dims, coords=coords, name=name)
-    if like is not None:
-        found = found.transpose(*(dim for dim in like.dims if dim in dims))
-    return cast("Dimensioned", found)
+    array = xarray.DataArray(values, dims=dims, coords=coords, name=name)
+    if like is None:
+        return cast("Dimensioned", array)
+    model = cast("xarray.DataArray | xarray.Dataset", like)
+    others = {name: each.variable for name, each in model.coords.items() if name not in coords}
+    array = array.assign_coords(
+        {name: each for name, each in others.items() if set(each.dims) <= set(dims)}
+    )
+    variables = list(getattr(model, "data_vars", {}).values())
+    for each in (model, *variables):
+        for entries, target in ((each.attrs, array.attrs), (each.encoding, array.encoding)):
+            if "grid_mapping" in entries and "grid_mapping" not in {*array.attrs, *array.encoding}:
+                target["grid_mapping"] = entries["grid_mapping"]
+    array.attrs["long_name"] = name
+    # The dimensions of a Dataset have no order, but those of its variables have one.
+    order = next((each.dims for each in variables if set(dims) <= set(each.dims)), model.dims)
+    return cast("Dimensioned", array.transpose(*(dim for dim in order if dim in dims)))
 
 
 def answer_on_lattice(

@@ -65,8 +65,9 @@ def label(
     ----------
     what : table, points, grid or path
         The blocks or points.
-    domains : mapping, sequence of Domain and Stack, Domains, or path
-        As for the function that is called.
+    domains : mapping, sequence of Domain and Stack, Domains, model, or path
+        As for the function that is called. A model of LoopStructural or GemPy is also taken: see
+        `model_domains`.
     output : path or None
         The file or folder to write. Required if `what` is a path, and not allowed otherwise. If
         None, the blocks are labelled and counted, but nothing is written.
@@ -140,17 +141,17 @@ def _refuse_unknown(
     function: Callable[..., object], kind: str, keywords: Mapping[str, object]
 ) -> None:
     """Raise TypeError for an unknown keyword of a function."""
-    known: list[str] = []
+    accepted: list[str] = []
     for parameter in list(inspect.signature(function).parameters.values())[2:]:
         if parameter.kind is parameter.VAR_KEYWORD:
             # The annotation is Unpack[SomeKeywords].
             typed = str(parameter.annotation).partition("[")[2].rstrip("]")
-            known += inspect.get_annotations(inspect.unwrap(function).__globals__[typed])
+            accepted += inspect.get_annotations(inspect.unwrap(function).__globals__[typed])
         else:
-            known.append(parameter.name)
+            accepted.append(parameter.name)
     for name in keywords:
-        if name not in known:
-            close = get_close_matches(name, known, 1)
+        if name not in accepted:
+            close = get_close_matches(name, accepted, 1)
             hint = f"; did you mean {close[0]}=?" if close else ""
             message = f"{function.__name__}, which labels a {kind}, has no keyword {name}={hint}"
             raise TypeError(message)

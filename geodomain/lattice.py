@@ -349,12 +349,12 @@ class LatticeBits:
         Return the number of centroids marked.
         """
         x, y, z = points.T
-        taken, again = mark_blocks(
+        marked, again = mark_blocks(
             (x, y, z), self._starts, self._scales, self._firsts, self._values, self._bits
         )
         self.again += again
-        self._rows += taken
-        return taken
+        self._rows += marked
+        return marked
 
     @property
     def filled(self) -> float:

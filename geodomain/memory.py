@@ -110,11 +110,11 @@ def _free_of_limit() -> int | None:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit < 0:
         return None
-    taken = 0
+    used = 0
     with suppress(OSError, ValueError, IndexError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        taken = pages * resource.getpagesize()
-    return limit - taken
+        used = pages * resource.getpagesize()
+    return limit - used
 
 
 def require(needed: float, what: str, error: type[GeodomainError]) -> None:

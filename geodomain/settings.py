@@ -153,8 +153,8 @@ def setting(
     bare : str, optional
         The value of the option if it is given without a value on the command line.
     """
-    told = {"help": help, "note": note, "metavar": metavar, "option": option, "bare": bare}
-    return field(default=default, metadata=key(values, hashed=hashed, usual=usual) | told)
+    texts = {"help": help, "note": note, "metavar": metavar, "option": option, "bare": bare}
+    return field(default=default, metadata=key(values, hashed=hashed, usual=usual) | texts)
 
 
 def keys_of(kind: type) -> dict[str, Key]:
@@ -267,11 +267,11 @@ def recorded(
 
     Settings that the call does not name are included with their defaults.
     """
-    found = {name: value for name, value in arguments.items() if value is not keywords}
+    values = {name: value for name, value in arguments.items() if value is not keywords}
     for entry in fields(kind):
         if entry.name in offered.__annotations__:
-            found[entry.name] = keywords.get(entry.name, entry.default)
-    return found
+            values[entry.name] = keywords.get(entry.name, entry.default)
+    return values
 
 
 def with_keywords(
@@ -292,7 +292,7 @@ def with_keywords(
 
     def complete(function: Function) -> Function:
         called: Callable[..., object] = vars(function).get("__init__", function)
-        *given, last = inspect.signature(called).parameters.values()
+        *own, last = inspect.signature(called).parameters.values()
         more = [
             inspect.Parameter(
                 entry.name,
@@ -306,9 +306,7 @@ def with_keywords(
             last.replace(name=name, annotation=f"Unpack[{typed.__name__}]")
             for name, typed in rest.items()
         ]
-        vars(called)["__signature__"] = inspect.signature(called).replace(
-            parameters=[*given, *more]
-        )
+        vars(called)["__signature__"] = inspect.signature(called).replace(parameters=[*own, *more])
         entries = "".join(
             f"{entry.name} : {_described(entry.type, entry.metadata['values'])}\n"
             + _filled(entry.metadata["help"], entry.metadata["note"])
@@ -334,8 +332,8 @@ def _filled(help: str, note: str) -> str:
     """Return the description of a keyword as lines of a docstring, with the default at the end."""
     what, bracket, default = help.partition("  [default")
     text = " ".join(f"{what} {note} {bracket}{default}".split())
-    said = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", text)
-    return textwrap.fill(said, 96, initial_indent=" " * 4, subsequent_indent=" " * 4) + "\n"
+    marked = re.sub(r"\b(\w+)=(?=[\s,;.:)\]])", r"``\1``", text)
+    return textwrap.fill(marked, 96, initial_indent=" " * 4, subsequent_indent=" " * 4) + "\n"
 
 
 def renamed(**names: str) -> Callable[[Function], Function]:

@@ -144,8 +144,8 @@ def write_mesh(
     """Write one wireframe, or several with names, in the format of the file's extension.
 
     .ply (binary double), .obj, .off, .vtp, .msh (Leapfrog), .ts (GOCAD TSurf), .omf
-    (OMF 2, through pyarrow) and .dtm with .str (Surpac) keep every coordinate and
-    triangle. .dxf (3DFACE of R12) keeps every corner, but drops unused vertices.
+    (OMF 2, through pyarrow), .geoh5 (through h5py) and .dtm with .str (Surpac) keep every
+    coordinate and triangle. .dxf (3DFACE of R12) keeps every corner, but drops unused vertices.
     .stl (binary) has single precision. The file is written completely or not at all. An
     existing file keeps its mode, and symbolic links are followed.
 
@@ -153,8 +153,8 @@ def write_mesh(
     ----------
     mesh : mesh-like, or mapping of str to mesh-like
         One mesh, or several by name; `as_mesh` lists the types. A single mesh gets the name of
-        the file, without its extension. .dxf, .ts and .omf store names, and .dtm stores numbers.
-        In other formats all solids become one mesh.
+        the file, without its extension. .dxf, .ts, .omf and .geoh5 store names, and .dtm stores
+        numbers. In other formats all solids become one mesh.
     path : str or path-like
         The file; for a .dtm, a .str is written to the same folder.
     overwrite : bool

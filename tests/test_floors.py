@@ -17,7 +17,9 @@ def allowed() -> dict[str, str]:
     """Return the lowest version of each library that the package or an extra for users brings."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    users = [line for name in ("excel", "parquet", "plot", "xarray") for line in extras[name]]
+    users = [
+        line for name in ("excel", "geoh5", "parquet", "plot", "xarray") for line in extras[name]
+    ]
     found = {}
     for line in project["dependencies"] + users:
         name, lowest = re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", line).groups()

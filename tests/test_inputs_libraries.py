@@ -112,6 +112,69 @@ def test_points_of_geopandas() -> None:
         geodomain.contains(cube(), flat)
 
 
+def test_points_in_degrees_are_refused() -> None:
+    geopandas = pytest.importorskip("geopandas")
+    places = geopandas.points_from_xy(*POINTS[:3].T)
+    frame = geopandas.GeoDataFrame({"AU": [1.0, 2, 3]}, geometry=places, crs="EPSG:4326")
+    for points in (frame, frame.geometry):
+        with pytest.raises(geodomain.TableError, match=r"in degrees \(WGS 84\).* to_crs\(\)$"):
+            geodomain.contains(cube(), points)
+    metres = frame.set_crs("EPSG:28350", allow_override=True)
+    assert geodomain.contains(cube(), metres).tolist() == INSIDE[:3]
+    both = frame.assign(X=POINTS[:3, 0], Y=POINTS[:3, 1], Z=POINTS[:3, 2])
+    named = {"x": "X", "y": "Y", "z": "Z", "background": "W"}
+    assert geodomain.label_blocks(both, {"ORE": cube()}, **named).tolist() == LABELS[:3]
+
+
+def columns_in_memory() -> dict[str, object]:
+    """Return one table of float64 in the libraries that share memory by Arrow."""
+    numbers = {name: np.arange(5.0) + place for place, name in enumerate("xyz")}
+    made: dict[str, object] = {}
+    if (polars := _library("polars")) is not None:
+        made["polars"] = polars.DataFrame(numbers)
+    if (arrow := _library("pyarrow")) is not None:
+        made["arrow"] = arrow.table(numbers)
+        made["stream"] = Stream(arrow.table(numbers))
+    return made
+
+
+def _library(name: str):
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+@pytest.mark.parametrize("library", ["polars", "arrow", "stream"])
+def test_columns_of_arrow_are_not_copied(library: str) -> None:
+    from geodomain.tables.in_memory import BlockFrame, numbers_of
+
+    held = columns_in_memory()
+    if library not in held:
+        pytest.skip(f"{library} is not installed")
+    native = held[library]
+    frame = BlockFrame(native)
+    source = native.table if library == "stream" else native
+    for place, name in enumerate("xyz"):
+        own = source[name]
+        own = own.chunk(0).to_numpy() if hasattr(own, "chunk") else own.to_numpy()
+        assert np.shares_memory(numbers_of(frame._series(place)), own)
+
+
+@pytest.mark.full
+def test_a_relation_of_duckdb_is_read_once_by_arrow() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.sql("select i + 0.5 as x, i * 1.0 as y, 5.0 as z from range(100000) t(i)")
+    found = geodomain.label_blocks(relation, {"ORE": cube()}, background="W")
+    assert found.type.value_type == "string" and len(found) == 100000
+    inside = geodomain.contains(cube(), relation)
+    assert inside.sum() == 10 == found.to_pylist().count("ORE")
+    lazy = pytest.importorskip("polars").LazyFrame({"x": [1.0], "y": [1.0], "z": [1.0]})
+    with pytest.raises(TypeError, match="collect"):
+        geodomain.contains(cube(), lazy)
+    assert geodomain.contains(cube(), lazy.collect()).tolist() == [True]
+
+
 def test_arrays_that_share_memory_by_dlpack() -> None:
     mesh = cube()
     assert geodomain.contains(mesh, Shared(POINTS)).tolist() == INSIDE

@@ -151,6 +151,20 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         lambda folder: geodomain.model_file("made.csv", fit=[cube()], size=2),
         ["axis text", "count int64", "size float64", "low float64", "high float64"],
     ),
+    "Shells": (
+        lambda folder: geodomain.shell("model.csv", column="rock"),
+        [
+            *("name text", "blocks int64", "volume float64", "triangles int64"),
+            *("wireframe_volume float64", "lost int64", "gained int64"),
+        ],
+    ),
+    "SurfacePoints": (
+        lambda folder: holes().surface_points({"ORE": cube()}),
+        [
+            *("hole text", "surface text", "depth float64", "x float64", "y float64", "z float64"),
+            *("nx float64", "ny float64", "nz float64"),
+        ],
+    ),
     "Statistics": (
         lambda folder: geodomain.stats(
             "model.csv", "AU", column="rock", cap=1, decluster=10, missing=None
@@ -176,6 +190,10 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
             "model.csv", column="rock", density="DENSITY", grade="AU", cutoff=[1], missing=None
         ),
         TONNES,
+    ),
+    "VolumeReport": (
+        lambda folder: geodomain.volume_report("ore.ply"),
+        ["triangles int64", "area float64", "volume float64", "counts text"],
     ),
     "Winding": (
         lambda folder: geodomain.generalised_winding(roofless(), SIX[:2]),

@@ -128,14 +128,14 @@ def run(
             done.append(measure(contender, scene, repeat=repeat, loaded=loaded))
         return tuple(done)
 
-    libraries = runs((*PEERS, *_each(preliminary, threads)), loaded=False)
+    libraries = runs((*PEERS, *_of_every_backend(preliminary, threads)), loaded=False)
     absent: dict[str, str] = {name: why for name in MACHINES if (why := _lacking(libraries, name))}
     ready = [name for name in MACHINES if name not in absent]
     return Report(
         _setting(scene, repeat, threads),
         libraries,
-        runs(_each(strategies, threads), loaded=True),
-        runs(_each(modes, threads), loaded=True),
+        runs(_of_every_backend(strategies, threads), loaded=True),
+        runs(_of_every_backend(modes, threads), loaded=True),
         {name: _build(scene, name, repeat, threads) for name in ready},
         {name: memory(scene, name, threads) for name in ready},
         absent,
@@ -158,7 +158,7 @@ def _build(
     return min(builds, key=lambda times: sum(times.values()))
 
 
-def _each(
+def _of_every_backend(
     contenders: Callable[[BackendName, int | None], tuple[Contender, ...]], threads: int | None
 ) -> tuple[Contender, ...]:
     """Call `contenders` for every backend, and return all contenders."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Unpack
 
 import numpy as np
@@ -30,7 +32,7 @@ from geodomain.domains.order import ConditionCounts, DomainsLike, allowed_rows, 
 from geodomain.domains.sources import domains_to_label
 from geodomain.errors import PointError, collect_warnings, counted, warn
 from geodomain.files.outputs import refuse_inputs
-from geodomain.formats.blocks import Destination, open_model
+from geodomain.formats.blocks import BlockFile, Destination, open_model
 from geodomain.formats.rewriting import Added, BlockRows, NewRows, Rewriting, Space
 from geodomain.inputs import PathGiven, model_path
 from geodomain.labelling.counts import Tally
@@ -199,7 +201,7 @@ class Splitting:
         points[alone] = rows.points[row[alone]]
         met = None if allowed is None else [None if a is None else a[row] for a in allowed]
         try:
-            verdict = self._labeller.judge(np.asfortranarray(points), met)
+            verdict = self._labeller.label(np.asfortranarray(points), met)
         except PointError as error:
             message = (
                 f"{self._splitter.name}, in a chunk that begins with block "
@@ -324,92 +326,138 @@ def subblock_file(
     5,5,7.5,10,10,5,2.50,0,
     <BLANKLINE>
     """
-    began = time.perf_counter()
-    smallest, step = smallest_sizes(minimum), resolution_of(resolution, minimum)
-    require_scheme(scheme)
-    asked = read_keywords(LabelSettings, keywords, SubblockKeywords)
     options, source = options_among(keywords), model_path(model, IN_MEMORY)
-    target = os.fspath(output)
-    outputs = require_output(source, target, overwrite=overwrite)
-    with collect_warnings() as warned, show_progress(progress, "splitting") as report:
-        sources = domains_to_label(domains, weld=asked.weld)
-        refuse_inputs(outputs, sources.files)
-        for domain in sources.domains:
-            if domain.within is not None or domain.beyond is not None:
-                warn(
-                    f"{domain.name} uses 'within' or 'beyond', but blocks are split only at the "
-                    "wireframe, not at this distance from it"
-                )
-        labeller = Labeller(sources.domains, asked)
-        settings = with_labels(asked, sources.domains)
-        (labelled,) = new_columns(settings, labeller.targets)
-        with open_model(source, options) as opened:
-            file = rewritable(opened)
-            refuse_new(opened, (parent, "parent="), (asked.column, "column="))
-            conditions = condition_columns(sources.domains, opened.columns, opened.name)
-            shares = amount_columns(opened, extensive)
-            negative = NegativeAmounts([opened.columns[field] for field in shares])
-            boundaries = Boundaries(sources.domains.meshes, file.space, asked.threads)
-            work = Splitting(
-                Splitter(scheme, smallest, boundaries, opened.name),
-                labeller,
-                file.space,
-                step,
-                conditions,
-                opened.constants,
-                opened.columns,
-                join=merge,
-                threads=asked.threads,
-            )
-
-            def before_commit() -> None:
-                if not asked.allow_disjoint:
-                    refuse_disjoint(labeller.targets, work.tally.bounds, opened.name)
-                # Report blocks without a size as blocks of the model, not as sub-blocks.
-                work.tally.unsized, work.tally.first_unsized = 0, None
-                if work.first_unsized is not None:
-                    warn(
-                        f"{counted(work.unsized, 'block')} without a size above 0 along each axis "
-                        f"{'is not changed' if work.unsized == 1 else 'are not changed'}; the "
-                        f"first is block {work.first_unsized:,} of the table"
-                    )
-                parts = parts_of(labeller.targets, work.tally, settings)
-                for sentence in tally_warnings(labeller.domains, work.tally, parts):
-                    warn(sentence)
-                for sentence in (
-                    *unshared_warnings(opened.columns, shares),
-                    *negative.warnings(),
-                ):
-                    warn(sentence)
-
-            file.rewrite(
-                Rewriting(
-                    negative.counted(work.rewrite),
-                    Destination(target, overwrite),
-                    (Added(parent), Added(asked.column, labelled.cells, labelled.default)),
-                    amounts=shares,
-                    also=[*conditions.values(), *opened.constants],
-                    threads=asked.threads,
-                    progress=report,
-                    before_commit=before_commit,
-                )
-            )
-    return SubblockSummary(
-        scheme=scheme,
-        parents=work.parents,
-        split=work.split,
-        missing=work.missing,
-        subblocks=work.tally.rows,
-        written=work.written,
-        dropped=work.dropped,
-        labels=summarise(
-            labeller,
-            work.tally,
-            settings,
-            seconds=time.perf_counter() - began,
-            columns=[parent, asked.column],
-            output=target,
-            welds=sources.welds,
-            warnings=warned,
-        ),
+    plan = SplitPlan(domains, scheme, minimum, resolution, extensive, parent, keywords, merge=merge)
+    outputs = require_output(source, os.fspath(output), overwrite=overwrite)
+    return plan.run(
+        lambda: open_model(source, options),
+        Destination(os.fspath(output), overwrite),
+        outputs=outputs,
+        progress=progress,
     )
+
+
+class SplitPlan:
+    """The checked arguments of `subblock_file`; `run` splits a model.
+
+    Raises
+    ------
+    ValueError
+        If the scheme, the smallest size or the resolution is invalid.
+    """
+
+    def __init__(
+        self,
+        domains: DomainsLike,
+        scheme: Scheme,
+        minimum: float | str | Sequence[float | str],
+        resolution: float | str,
+        extensive: str | Sequence[str],
+        parent: str,
+        keywords: Mapping[str, object],
+        *,
+        merge: bool,
+    ) -> None:
+        self._smallest = smallest_sizes(minimum)
+        self._step = resolution_of(resolution, minimum)
+        require_scheme(scheme)
+        self._own = read_keywords(LabelSettings, keywords, SubblockKeywords)
+        self._domains, self._scheme, self._extensive = domains, scheme, extensive
+        self._parent, self._join = parent, merge
+
+    def run(
+        self,
+        opening: Callable[[], AbstractContextManager[BlockFile]],
+        destination: Destination,
+        *,
+        outputs: Sequence[Path] = (),
+        progress: Progress | bool = False,
+    ) -> SubblockSummary:
+        """Split the model that `opening` opens, and write it to the destination.
+
+        `outputs` are the paths to write, which must not be files of the domains.
+        """
+        began = time.perf_counter()
+        own, parent = self._own, self._parent
+        with collect_warnings() as warned, show_progress(progress, "splitting") as report:
+            sources = domains_to_label(self._domains, weld=own.weld)
+            refuse_inputs(outputs, sources.files)
+            for domain in sources.domains:
+                if domain.within is not None or domain.beyond is not None:
+                    warn(
+                        f"{domain.name} uses 'within' or 'beyond', but blocks are split only at "
+                        "the wireframe, not at this distance from it"
+                    )
+            labeller = Labeller(sources.domains, own)
+            settings = with_labels(own, sources.domains)
+            (labelled,) = new_columns(settings, labeller.targets)
+            with opening() as opened:
+                file = rewritable(opened)
+                refuse_new(opened, (parent, "parent="), (own.column, "column="))
+                conditions = condition_columns(sources.domains, opened.columns, opened.name)
+                shares = amount_columns(opened, self._extensive)
+                negative = NegativeAmounts([opened.columns[field] for field in shares])
+                boundaries = Boundaries(sources.domains.meshes, file.space, own.threads)
+                work = Splitting(
+                    Splitter(self._scheme, self._smallest, boundaries, opened.name),
+                    labeller,
+                    file.space,
+                    self._step,
+                    conditions,
+                    opened.constants,
+                    opened.columns,
+                    join=self._join,
+                    threads=own.threads,
+                )
+
+                def before_commit() -> None:
+                    if not own.allow_disjoint:
+                        refuse_disjoint(labeller.targets, work.tally.bounds, opened.name)
+                    # Report blocks without a size as blocks of the model, not as sub-blocks.
+                    work.tally.unsized, work.tally.first_unsized = 0, None
+                    if work.first_unsized is not None:
+                        verb = "is not changed" if work.unsized == 1 else "are not changed"
+                        warn(
+                            f"{counted(work.unsized, 'block')} without a size above 0 along each "
+                            f"axis {verb}; the first is block {work.first_unsized:,} of the table"
+                        )
+                    parts = parts_of(labeller.targets, work.tally, settings)
+                    for sentence in tally_warnings(labeller.domains, work.tally, parts):
+                        warn(sentence)
+                    for sentence in (
+                        *unshared_warnings(opened.columns, shares),
+                        *negative.warnings(),
+                    ):
+                        warn(sentence)
+
+                file.rewrite(
+                    Rewriting(
+                        negative.counted(work.rewrite),
+                        destination,
+                        (Added(parent), Added(own.column, labelled.cells, labelled.default)),
+                        amounts=shares,
+                        also=[*conditions.values(), *opened.constants],
+                        threads=own.threads,
+                        progress=report,
+                        before_commit=before_commit,
+                    )
+                )
+        return SubblockSummary(
+            scheme=self._scheme,
+            parents=work.parents,
+            split=work.split,
+            missing=work.missing,
+            subblocks=work.tally.rows,
+            written=work.written,
+            dropped=work.dropped,
+            labels=summarise(
+                labeller,
+                work.tally,
+                settings,
+                seconds=time.perf_counter() - began,
+                columns=[parent, own.column],
+                output=destination.path,
+                welds=sources.welds,
+                warnings=warned,
+            ),
+        )

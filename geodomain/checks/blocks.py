@@ -37,8 +37,8 @@ _ANYHOW = "~"
 
 def realisations_of(facts: Mapping[str, str]) -> int:
     """Return the number of realisations, from the facts of a model's file; 1 if none is stated."""
-    said = [fact.split() for fact in facts.values() if fact.endswith(" realisations")]
-    return int(said[0][-2].replace(",", "")) if said else 1
+    words = [fact.split() for fact in facts.values() if fact.endswith(" realisations")]
+    return int(words[0][-2].replace(",", "")) if words else 1
 
 
 def summed_realisations(count: int) -> Iterator[str]:
@@ -131,9 +131,9 @@ class BlockChecks:
         """
         coded = np.zeros(len(points), np.bool_)
         for place, code in enumerate(_CODES):
-            found = points == code
-            rows = found.any(axis=1) if code else found.all(axis=1)
-            self._coded[place] += found[rows].sum(axis=0)
+            equal = points == code
+            rows = equal.any(axis=1) if code else equal.all(axis=1)
+            self._coded[place] += equal[rows].sum(axis=0)
             self._rows[place] += np.count_nonzero(rows)
             coded |= rows
         return coded
@@ -187,9 +187,9 @@ class BlockChecks:
         """Return a warning for each axis along which blocks overlap, with an example."""
         ours = {
             axis: sentence
-            for axis, kept in zip("xyz", self._lines, strict=True)
-            if kept
-            for sentence in _overlapping(axis, np.concatenate(kept))
+            for axis, chunks in zip("xyz", self._lines, strict=True)
+            if chunks
+            for sentence in _overlapping(axis, np.concatenate(chunks))
         }
         if not ours and (overlap := self._overlap()):
             axes = np.eye(3) if self.axes is None else self.axes
@@ -199,8 +199,8 @@ class BlockChecks:
     def _overlap(self) -> Overlap | None:
         """Return the overlap of blocks of any size, or None; it is computed once for all blocks."""
         if self._boxes is not None and self._compared[0] != self._added:
-            found = self._boxes.found(turn_is_known=self.axes is not None)
-            self._compared = (self._added, found)
+            overlap = self._boxes.overlap(turn_is_known=self.axes is not None)
+            self._compared = (self._added, overlap)
         return self._compared[1]
 
     @property
@@ -228,17 +228,17 @@ class BlockChecks:
     def arrays(self) -> dict[str, StoredArray]:
         """Return the checks as arrays for `restored`."""
         axes, sentences = np.array([*self._overlaps().items()], np.str_).reshape(-1, 2).T
-        found: dict[str, StoredArray] = {
+        stored: dict[str, StoredArray] = {
             "box": self._box, "coded": self._coded, "rows": self._rows,
         }  # fmt: skip
-        found |= {"axes": axes, "sentences": sentences}
+        stored |= {"axes": axes, "sentences": sentences}
         if self._boxes is not None:
             directions = np.full((3, 3), np.nan) if self.axes is None else self.axes
-            found |= {"size": self._boxes.size, "directions": directions}
+            stored |= {"size": self._boxes.size, "directions": directions}
             parts = (self._boxes.arrays(), self._coded_places.arrays())
             for prefix, part in zip(_APART, parts, strict=True):
-                found |= {f"{prefix}{name}": array for name, array in part.items()}
-        return found
+                stored |= {f"{prefix}{name}": array for name, array in part.items()}
+        return stored
 
     @classmethod
     def restored(cls, arrays: Mapping[str, StoredArray]) -> BlockChecks:
@@ -344,11 +344,11 @@ def _overlapping(axis: str, line: Floats) -> Iterator[str]:
     reach = (sizes[1:] + sizes[:-1]) / 2
     wrong = np.flatnonzero((gaps > 0) & (gaps < (1 - _SLACK) * reach))
     if len(wrong):
-        one = wrong[0]
+        first = wrong[0]
         yield (
-            f"blocks overlap their neighbours along {axis}: centroids at {places[one]:.10g} and "
-            f"{places[one + 1]:.10g} are {gaps[one]:.6g} apart, but the block sizes are "
-            f"{sizes[one]:.6g} and {sizes[one + 1]:.6g}. Check d{'xyz'[int(edges[one])]}="
+            f"blocks overlap their neighbours along {axis}: centroids at {places[first]:.10g} and "
+            f"{places[first + 1]:.10g} are {gaps[first]:.6g} apart, but the block sizes are "
+            f"{sizes[first]:.6g} and {sizes[first + 1]:.6g}. Check d{'xyz'[int(edges[first])]}="
         )
 
 

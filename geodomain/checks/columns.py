@@ -215,10 +215,10 @@ class LabelSpellings:
         self._padded: dict[str, int] = {}
 
     def distinct(
-        self, column: Column, known: Sequence[str] = ()
+        self, column: Column, earlier: Sequence[str] = ()
     ) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct labels of a chunk, as `Column.distinct` does, and count them."""
-        texts, codes = column.distinct(known)
+        texts, codes = column.distinct(earlier)
         self.add(texts, codes, column.padded())
         return texts, codes
 
@@ -234,14 +234,14 @@ class LabelSpellings:
         """Yield notes for labels that differ only in spelling, and for labels with outer blanks."""
         yield from alike_labels([*self._plain, *self._padded], self._column)
         both = sorted((text, count) for text, count in self._padded.items() if text in self._plain)
-        if both := [one for one in both if one[0]]:
-            said = "; ".join(
+        if both := [pair for pair in both if pair[0]]:
+            examples = "; ".join(
                 f"{text!r} in {counted(count, 'row')}" for text, count in both[:_SHOWN]
             )
             more = f" and {len(both) - _SHOWN:,} more" if len(both) > _SHOWN else ""
             yield (
                 f"labels in {self._column} have blanks before or after them, and these blanks are "
-                f"ignored: {said}{more}"
+                f"ignored: {examples}{more}"
             )
 
 
@@ -254,20 +254,36 @@ def refuse_nan(label: str, what: str = "a domain's name") -> None:
         raise DomainError(message)
 
 
+def is_one_line(text: str) -> bool:
+    """Return whether a text is one line, not empty, without blanks around it."""
+    return text.splitlines() == [text] and text == text.strip()
+
+
+def require_rest_label(label: str, what: str) -> None:
+    """Raise DomainError for a label that reads back as another one, or as missing.
+
+    `what` is the setting that states the label, such as "background". It may be empty.
+    """
+    if label and not is_one_line(label):
+        message = f"{what} is {shown(label)}; it must be one line of text without blanks around it"
+        raise DomainError(message)
+    refuse_nan(label, what)
+
+
 def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
     """Yield a note for labels that differ only by case, blanks or the spelling of numbers."""
-    known = dict.fromkeys(labels)
+    unique = dict.fromkeys(labels)
     for what, key in (("case or blanks", folded), ("the way a number is written", _number)):
         groups: dict[object, list[str]] = {}
-        for label in known:
+        for label in unique:
             groups.setdefault(key(label), []).append(label)
         alike = [names for names in groups.values() if len(names) > 1]
-        said = [" and ".join(repr(name) for name in sorted(names)) for names in alike[:_SHOWN]]
-        if said:
+        examples = [" and ".join(repr(name) for name in sorted(names)) for names in alike[:_SHOWN]]
+        if examples:
             more = f" and {len(alike) - _SHOWN:,} more" if len(alike) > _SHOWN else ""
             yield (
                 f"{column} has labels that differ only by {what}, but are counted separately: "
-                f"{'; '.join(said)}{more}"
+                f"{'; '.join(examples)}{more}"
             )
 
 

@@ -34,43 +34,43 @@ class RepeatedCentroids:
     """
 
     def __init__(self) -> None:
-        self._kept: list[Floats] = []
+        self._chunks: list[Floats] = []
         self._count, self._steps = 0, np.full(3, np.inf)
         self._bits: LatticeBits | None = None
-        self._known = self._sized = True
+        self._countable = self._sized = True
         self._before = 0  # blocks of merged parts
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
         """Add a chunk of finite centroids, (n, 3), and the sizes of the blocks, or None."""
-        if not self._known or not len(points):
+        if not self._countable or not len(points):
             return
         self._count += len(points)
         self._sized &= sizes is not None
         if sizes is not None and self._bits is None:
             self._steps = np.minimum(self._steps, sizes.min(axis=0))
         if self._count <= _ALL:
-            self._kept.append(points.copy(order="F"))
+            self._chunks.append(points.copy(order="F"))
         else:
-            self._mark([*self._kept, points])
+            self._mark([*self._chunks, points])
 
     def _mark(self, chunks: list[Floats]) -> None:
         """Mark the lattice cells of the centroids in chunks, and stop storing centroids."""
-        self._kept = []
+        self._chunks = []
         if self._bits is None:
             self._bits = LatticeBits(chunks[0], self._steps)
         if not all(map(self._bits.add, chunks)):
-            self._known, self._bits = False, None
+            self._countable, self._bits = False, None
 
     def merge(self, later: RepeatedCentroids) -> None:
         """Add the blocks of another object, as if all blocks had been added to this object."""
-        self._known &= later._known
+        self._countable &= later._countable
         self._sized &= later._sized
-        if not self._known:
-            self._kept, self._bits = [], None
+        if not self._countable:
+            self._chunks, self._bits = [], None
             return
         self._before += later._before
         if later._bits is None:
-            chunks: Iterator[Floats] = iter(later._kept)
+            chunks: Iterator[Floats] = iter(later._chunks)
         else:
             self._before += later._bits.again
             chunks = later._bits.points()
@@ -79,11 +79,11 @@ class RepeatedCentroids:
 
     def arrays(self) -> dict[str, StoredArray]:
         """Return the state as arrays for `restored`."""
-        numbers = [self._known, self._sized, self._before, self._count]
+        numbers = [self._countable, self._sized, self._before, self._count]
         stored: dict[str, StoredArray] = {
             "numbers": np.array(numbers, np.int64),
             "steps": self._steps,
-            "kept": np.concatenate([np.empty((0, 3)), *self._kept]),
+            "kept": np.concatenate([np.empty((0, 3)), *self._chunks]),
         }
         return stored | ({} if self._bits is None else self._bits.arrays())
 
@@ -91,11 +91,13 @@ class RepeatedCentroids:
     def restored(cls, arrays: Mapping[str, StoredArray]) -> RepeatedCentroids:
         """Return the state stored by `arrays`."""
         again = cls()
-        known, sized, again._before, again._count = np.asarray(arrays["numbers"], np.int64).tolist()
-        again._known, again._sized = bool(known), bool(sized)
+        countable, sized, again._before, again._count = np.asarray(
+            arrays["numbers"], np.int64
+        ).tolist()
+        again._countable, again._sized = bool(countable), bool(sized)
         again._steps = np.asarray(arrays["steps"], np.float64)
-        kept = np.asfortranarray(arrays["kept"], np.float64)
-        again._kept = [kept] if len(kept) else []
+        chunk = np.asfortranarray(arrays["kept"], np.float64)
+        again._chunks = [chunk] if len(chunk) else []
         if "bits" in arrays:
             again._bits = LatticeBits.restored(arrays)
         return again
@@ -105,27 +107,27 @@ class RepeatedCentroids:
 
         Each centroid occurs once if they are stored as a lattice, otherwise once for each block.
         """
-        yield from self._kept if self._bits is None else self._bits.points()
+        yield from self._chunks if self._bits is None else self._bits.points()
 
     def coordinates(self) -> list[Floats]:
         """Return the distinct coordinates along each axis, ascending."""
         if self._bits is not None:
             return self._bits.coordinates()
-        kept = np.concatenate([np.empty((0, 3)), *self._kept])
-        return [distinct(kept[:, axis]) for axis in range(3)]
+        points = np.concatenate([np.empty((0, 3)), *self._chunks])
+        return [distinct(points[:, axis]) for axis in range(3)]
 
     def _are_blocks(self) -> bool:
         """Return whether centroids without sizes are arranged like blocks."""
-        if self._kept and self._count >= _BLOCKS:
-            self._mark(self._kept)
+        if self._chunks and self._count >= _BLOCKS:
+            self._mark(self._chunks)
         return self._bits is not None and self._bits.filled >= _FILLED
 
     @property
     def again(self) -> int:
         """The number of blocks with the same centroid as an earlier block; 0 if it is unknown."""
-        if not self._known or (not self._sized and not self._are_blocks()):
+        if not self._countable or (not self._sized and not self._are_blocks()):
             return 0
-        again = self._bits.again if self._bits is not None else _count_again(self._kept)
+        again = self._bits.again if self._bits is not None else _count_again(self._chunks)
         return again + self._before
 
 
@@ -149,14 +151,14 @@ def point_hashes(points: Floats) -> NDArray[np.uint64]:
 
     The low bits of coordinates are often 0, so their high bits are mixed into the low bits.
     """
-    found = np.zeros(len(points), np.uint64)
+    hashes = np.zeros(len(points), np.uint64)
     for axis, factor in enumerate(_FACTORS):
         bits = (points[:, axis] + 0.0).view(np.uint64)
         mixed = bits >> np.uint64(29)
         mixed ^= bits
         mixed *= factor
-        found += mixed
-    return found
+        hashes += mixed
+    return hashes
 
 
 # Overlapping blocks, of any sizes.
@@ -222,26 +224,26 @@ class OverlappingBlocks:
     def __init__(self, places: RepeatedCentroids | None = None) -> None:
         # Centroids that a region has are added only when they are needed.
         self._places = RepeatedCentroids() if places is None else places
-        self._known, self._size = True, np.full(3, np.nan)
-        self._kept: _Region | None = None
+        self._sized, self._size = True, np.full(3, np.nan)
+        self._region: _Region | None = None
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
         """Add a chunk: finite centroids (n, 3) along the block edges, and sizes."""
         if not len(points):
             return
-        if self._known and (sizes is None or not (np.isfinite(sizes).all() and sizes.min() > 0)):
+        if self._sized and (sizes is None or not (np.isfinite(sizes).all() and sizes.min() > 0)):
             self._forget()
-        if self._known and sizes is not None:
+        if self._sized and sizes is not None:
             if np.isnan(self._size[0]):
                 self._size = sizes[0].copy()
-            if self._kept is None and not _alike(sizes, self._size):
-                self._kept = self._of_places()
-            if self._kept is not None:
-                if self._kept.has_room(len(points)):
-                    self._kept.add(points, sizes)
+            if self._region is None and not _alike(sizes, self._size):
+                self._region = self._of_places()
+            if self._region is not None:
+                if self._region.has_room(len(points)):
+                    self._region.add(points, sizes)
                     return
                 self._place()
-                self._kept.add(points, sizes)
+                self._region.add(points, sizes)
         self._places.add(points, sizes)
 
     def _of_places(self) -> _Region:
@@ -257,15 +259,15 @@ class OverlappingBlocks:
 
         Only centroids that were not copied before are copied.
         """
-        if self._kept is not None:
-            for chunk in self._kept.unplaced():
+        if self._region is not None:
+            for chunk in self._region.unplaced():
                 self._places.add(chunk[:, :3], chunk[:, 3:])
         return self._places
 
     def _forget(self) -> None:
         """Drop the sizes of blocks; from now on, their overlap is unknown."""
         self._place()
-        self._known, self._kept = False, None
+        self._sized, self._region = False, None
 
     def arrays(self) -> dict[str, StoredArray]:
         """Return the centroids as arrays for `RepeatedCentroids.restored`."""
@@ -275,7 +277,7 @@ class OverlappingBlocks:
     def again(self) -> int:
         """The number of blocks with the same centroid as an earlier block; 0 if it is unknown."""
         # Blocks that fill cells once have different centroids, so those not placed are no repeats.
-        region = self._kept
+        region = self._region
         if region is None or not region.every or not region.fills_cells_once():
             self._place()
         return self._places.again
@@ -284,29 +286,29 @@ class OverlappingBlocks:
         """Add the blocks of another object.
 
         The overlap becomes unknown unless the blocks of both objects have the same size, so call
-        `found` on both objects first.
+        `overlap` on both objects first.
         """
         others = later._place()
-        same = later._known and later._kept is None and self._kept is None
+        same = later._sized and later._region is None and self._region is None
         if np.isnan(self._size[0]):
             self._size = later._size
         elif same and not np.isnan(later._size[0]):
             same = _alike(later._size[None], self._size)
-        if not (self._known and same):
+        if not (self._sized and same):
             self._forget()
         self._places.merge(others)
 
     @property
     def size(self) -> Floats:
         """The size of all blocks, (3,); NaN if it is unknown or blocks have several sizes."""
-        known = self._known and self._kept is None
-        return self._size.copy() if known else np.full(3, np.nan)
+        alike = self._sized and self._region is None
+        return self._size.copy() if alike else np.full(3, np.nan)
 
     @classmethod
     def of_size(cls, places: RepeatedCentroids, size: Floats) -> OverlappingBlocks:
         """Return blocks of one size at the stored centroids."""
         blocks = cls(places)
-        blocks._size, blocks._known = size, not bool(np.isnan(size).any())
+        blocks._size, blocks._sized = size, not bool(np.isnan(size).any())
         return blocks
 
     def _gaps(self) -> list[Floats]:
@@ -327,14 +329,14 @@ class OverlappingBlocks:
                     steps[axis] = least
         return steps
 
-    def found(self, *, turn_is_known: bool) -> Overlap | None:
+    def overlap(self, *, turn_is_known: bool) -> Overlap | None:
         """Return the overlap of blocks; None if no blocks overlap, or if this is unknown.
 
         Blocks that look rotated are skipped unless their rotation is known.
         """
-        if not self._known or np.isnan(self._size[0]):
+        if not self._sized or np.isnan(self._size[0]):
             return None
-        region = self._kept
+        region = self._region
         if region is None:
             nearest = [gaps.min(initial=np.inf) for gaps in self._gaps()]
             if (np.array(nearest) >= (1 - _SLACK) * self._size).all():
@@ -494,16 +496,16 @@ def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
         ends = _all_ends(points, sizes)
         last = max(range(3), key=lambda axis: (not ends[axis].even, len(ends[axis].places)))
         across = [ends[axis] for axis in range(3) if axis != last]
-        pieces = np.prod([np.maximum(one.high - one.low, 0.0) for one in across], axis=0)
+        pieces = np.prod([np.maximum(each.high - each.low, 0.0) for each in across], axis=0)
         if pieces.sum() <= _MOST_PIECES:
-            found = _in_columns(across[0], across[1], ends[last])
+            result = _in_columns(across[0], across[1], ends[last])
             # A few sizes with a wrong exponent would hide other overlaps.
             usual = np.sort(volumes)[: len(volumes) - len(volumes) // 100 - 1]
-            if found is None or found[1] <= _ROUNDING * usual.sum():
+            if result is None or result[1] <= _ROUNDING * usual.sum():
                 return None
-            blocks, volume, pair = found
-            one, other = (np.array([points[row], sizes[row]]) for row in pair)
-            return Overlap(blocks, volume, float(volumes.sum()), (one, other), every)
+            blocks, volume, pair = result
+            first, second = (np.array([points[row], sizes[row]]) for row in pair)
+            return Overlap(blocks, volume, float(volumes.sum()), (first, second), every)
         if len(points) < _FEWEST:
             return None
         rows, _, _ = _halved(np.concatenate([points, sizes], axis=1))
@@ -536,7 +538,7 @@ def _planes(centres: Floats, sizes: Floats, slack: float) -> Floats:
     return first
 
 
-def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple[int, int]] | None:
+def _in_columns(u: _Ends, v: _Ends, along: _Ends) -> tuple[int, float, tuple[int, int]] | None:
     """Return the number of overlapping blocks, their volume counted twice, and one example.
 
     Return None if no blocks overlap.
@@ -544,14 +546,14 @@ def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple
     Each block is cut into columns at the ends of the other blocks. Within a column, the pieces of
     blocks are sorted intervals.
     """
-    wide, deep = np.maximum(one.high - one.low, 0), np.maximum(two.high - two.low, 0)
+    wide, deep = np.maximum(u.high - u.low, 0), np.maximum(v.high - v.low, 0)
     pieces = np.where(along.high > along.low, wide * deep, 0)
     block = np.repeat(np.arange(len(pieces)), pieces)
     number = np.arange(len(block)) - np.repeat(pieces.cumsum() - pieces, pieces)
     depth = deep[block]
-    first, second = one.low[block] + number // depth, two.low[block] + number % depth
+    first, second = u.low[block] + number // depth, v.low[block] + number % depth
     count = len(along.places)
-    column = (first * len(two.places) + second) * count
+    column = (first * len(v.places) + second) * count
     begin, end = column + along.low[block], column + along.high[block]
     order = begin.argsort(kind="stable")
     begin, end = begin[order], end[order]
@@ -565,7 +567,7 @@ def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple
     area = np.prod(
         [
             ends.places[cell[rows] + 1] - ends.places[cell[rows]]
-            for ends, cell in ((one, first), (two, second))
+            for ends, cell in ((u, first), (v, second))
         ],
         axis=0,
     )

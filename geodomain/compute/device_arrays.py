@@ -89,7 +89,7 @@ class DeviceArray:
         return copied
 
 
-def beside(points: DevicePoints, dtype: DTypeLike) -> DeviceArray:
+def results_for(points: DevicePoints, dtype: DTypeLike) -> DeviceArray:
     """Return a new array for one result per point, on the device of the points."""
     with device.using(home(points)):
         return DeviceArray(points.rows, dtype)

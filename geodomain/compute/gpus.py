@@ -224,7 +224,7 @@ class Copies(Generic[OnGpu, OnCpu]):
         self._on_cpu: OnCpu | None = None
         self._locks: dict[int | None, threading.Lock] = {}
 
-    def here(self) -> OnGpu:
+    def on_this_gpu(self) -> OnGpu:
         """Return the index on this thread's GPU; build the index if necessary."""
         number = device.number()
         with self._locks.setdefault(number, threading.Lock()):
@@ -265,9 +265,9 @@ class SharedPointIndex:
         )
         self.cpu_answers = 0  # points that the CPU computed because no GPU could
 
-    def here(self) -> CudaPointIndex:
+    def on_this_gpu(self) -> CudaPointIndex:
         """Return the index on this thread's GPU; raise OutOfDeviceMemory if it does not fit."""
-        index = self.copies.here()
+        index = self.copies.on_this_gpu()
         if index.grid is None:
             raise OutOfDeviceMemory(index.want)
         return index
@@ -279,7 +279,7 @@ class SharedPointIndex:
 
     def size(self) -> tuple[int, int, int, int]:
         """Return a tuple: how many cells, cell entries, grids and long triangles the index has."""
-        return self.here().size()
+        return self.on_this_gpu().size()
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
         """Write whether each point is inside, by parity."""
@@ -314,7 +314,7 @@ class SharedPointIndex:
     ) -> int:
         return ask_all(
             self._pool, points, out, threads,
-            lambda *call: question(self.here(), *call),
+            lambda *call: question(self.on_this_gpu(), *call),
             lambda *call: question(self.on_cpu(len(call[1])), *call),
         )  # fmt: skip
 
@@ -432,7 +432,7 @@ class SharedSegmentIndex:
         )[0]  # fmt: skip
 
     def _on_gpu(self) -> SegmentIndex:
-        return self._copies.here()
+        return self._copies.on_this_gpu()
 
     def _on_cpu(self) -> SegmentIndex:
         return self._copies.on_cpu()
@@ -486,7 +486,7 @@ class SharedSegmentIndex:
             out[part.rows] = on_cpu(self._copies.on_cpu(), part, threads)
 
         def ask(part: SegmentPart) -> None:
-            self._copies.here().answer(question, part, out[part.rows], nothing)
+            self._copies.on_this_gpu().answer(question, part, out[part.rows], nothing)
 
         self._pool.share(self._parts(segments), ask, ask_cpu, _home_of)
         return out
@@ -596,7 +596,7 @@ class SharedNearestIndex:
         each = max(1, threads // min(workers, len(parts)))
         refused = self._pool.share(
             parts,
-            lambda some: ask(self._copies.here(), some, each),
+            lambda some: ask(self._copies.on_this_gpu(), some, each),
             lambda some: ask(self._copies.on_cpu(), some, threads),
         )
         rows = [part.start + row for part, row in zip(parts, refused, strict=True) if row >= 0]
@@ -662,7 +662,7 @@ class GpusBackend:
             return cuda_points.codes(indexes, points, out, threads)
         return ask_all(
             self._pool, points, out, threads,
-            lambda *call: cuda_points.codes([index.here() for index in own], *call),
+            lambda *call: cuda_points.codes([index.on_this_gpu() for index in own], *call),
             lambda *call: cpu.codes([index.on_cpu(len(call[1])) for index in own], *call),
         )  # fmt: skip
 
@@ -746,4 +746,4 @@ def _on_this_gpu(index: PointIndex | None) -> PointIndex | None:
     """Return the copy of an index on this thread's GPU; None if no GPU has built a copy."""
     if not isinstance(index, SharedPointIndex):
         return index
-    return index.copies.here() if index.copies.made() else None
+    return index.copies.on_this_gpu() if index.copies.made() else None

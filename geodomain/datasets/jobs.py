@@ -127,7 +127,7 @@ class States:
 
     Parameters
     ----------
-    kept : Store
+    store : Store
         The store that holds the folder of states.
     job : str
         The job's hash; states of other jobs are ignored.
@@ -137,22 +137,22 @@ class States:
         The name of the run that writes the states; see `locked`.
     """
 
-    def __init__(self, kept: Store, job: str, output: Store | None, run: str = "") -> None:
-        self.kept, self.job, self.output, self.run = kept, job, output, run
+    def __init__(self, store: Store, job: str, output: Store | None, run: str = "") -> None:
+        self.store, self.job, self.output, self.run = store, job, output, run
 
     def absolute(self) -> States:
         """Return the states with absolute paths."""
         output = None if self.output is None else self.output.absolute()
-        return States(self.kept.absolute(), self.job, output, self.run)
+        return States(self.store.absolute(), self.job, output, self.run)
 
     def begin(self, job: Mapping[str, object]) -> None:
         """Store the job, and the name of the run that writes the output from now on."""
         stored = {"job": self.job, "run": self.run, **job}
-        self.kept.write(_JOB, (json.dumps(stored, indent=2) + "\n").encode())
+        self.store.write(_JOB, (json.dumps(stored, indent=2) + "\n").encode())
 
     def withdraw(self) -> None:
         """Remove the stored job, which has ended before any part was done."""
-        self.kept.remove(_JOB)
+        self.store.remove(_JOB)
 
     def require_own(self) -> None:
         """Require that no other run has taken over the output.
@@ -209,7 +209,7 @@ class States:
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)
-        self.kept.write(_place(part.name), buffer.getbuffer())
+        self.store.write(_place(part.name), buffer.getbuffer())
 
     def read(self, part: PartFile, targets: Sequence[DomainOrLayer]) -> DonePart:
         """Return the stored result of a part that is done.
@@ -232,18 +232,18 @@ class States:
 
     def names(self) -> list[str]:
         """Return the names of all parts that have a state, from this job or another."""
-        found = self.kept.below(_PARTS)
-        return sorted(name.removesuffix(_END) for name in found if name.endswith(_END))
+        files = self.store.below(_PARTS)
+        return sorted(name.removesuffix(_END) for name in files if name.endswith(_END))
 
     def remove(self, name: str) -> None:
         """Remove a labelled part and its state."""
         if self.output is not None:
             self.output.remove(name)
-        self.kept.remove(_place(name))
+        self.store.remove(_place(name))
 
     def _open(self, name: str) -> io.BytesIO:
         """Read the state of a part."""
-        return io.BytesIO(self.kept.read(_place(name)))
+        return io.BytesIO(self.store.read(_place(name)))
 
     def _marks(self, part: PartFile) -> list[list[int | str]]:
         """Return the size and time (or tag) of a part's input as listed, and of its output now."""
@@ -254,12 +254,12 @@ class States:
 def read_job(output: Store) -> Mapping[str, object] | None:
     """Return the job stored in an output: None if there is none, empty if it is damaged."""
     try:
-        found: object = json.loads(output.read(_JOB))
+        job: object = json.loads(output.read(_JOB))
     except FileNotFoundError:
         return None
     except ValueError:
-        found = {}
-    return found if isinstance(found, dict) else {}
+        job = {}
+    return job if isinstance(job, dict) else {}
 
 
 def _place(name: str) -> str:
@@ -335,10 +335,10 @@ def _refusal(holder: Mapping[str, object]) -> str:
 def _holder(output: Store) -> Mapping[str, object]:
     """Read the lock of an output; return an empty mapping if it does not exist or is damaged."""
     try:
-        found: object = json.loads(output.read(_LOCK))
+        holder: object = json.loads(output.read(_LOCK))
     except (FileNotFoundError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return holder if isinstance(holder, dict) else {}
 
 
 def _this_process() -> dict[str, object]:
@@ -469,7 +469,7 @@ def open_output(
         raise TableError(message)
     with _unless_in_vain(output), locked(output, take_over=take_over) as run:
         states = States(output, hash_of(job), output, run)
-        known = read_job(output) is not None
+        begun = read_job(output) is not None
         _clear(output, job, states, parts, overwrite=overwrite)
         states.begin(job)
         try:
@@ -477,7 +477,7 @@ def open_output(
         except BaseException:
             output.prune()
             with suppress(OSError):  # the first error is more important
-                if not known and not states.names() and output.is_bare(STATE_FOLDER):
+                if not begun and not states.names() and output.is_bare(STATE_FOLDER):
                     states.withdraw()
             raise
 
@@ -512,7 +512,7 @@ def _clear(
         other = done.get("job") != states.job
         stale = [name for name in there if other or name not in names]
         placed = [name for name in output.matching("") if is_part(name)]
-        _require_known(output, placed, {*names, *there})
+        _require_listed(output, placed, {*names, *there})
         # A job that ended before its first part has left nothing to remove.
         if other and not overwrite and (placed or there):
             message = (
@@ -531,14 +531,14 @@ def _clear(
             states.remove(name)
 
 
-def _require_known(output: Store, placed: Sequence[str], known: Collection[str]) -> None:
+def _require_listed(output: Store, placed: Sequence[str], listed: Collection[str]) -> None:
     """Refuse a file in the output that is named like a part, but that no job has marked as done.
 
     A run that is killed between writing a part and storing the part's state leaves such a file. The
     file is accepted if the part is in the dataset that is labelled now.
     """
     for name in placed:
-        if name not in known:
+        if name not in listed:
             message = (
                 f"{output} holds {name}, which is not a part of the dataset, and which no run has "
                 "finished: move the file away, or choose another output"
@@ -558,9 +558,9 @@ def _require_within(name: str, output: Store) -> None:
 
 def _differ(done: Mapping[str, object], job: Mapping[str, object]) -> str:
     """Return the first difference between the stored job and this job, for a message."""
-    said = [
+    differences = [
         words.format(done.get(key))
         for key, words in _DIFFERENCES.items()
         if done.get(key) != job[key]
     ]
-    return said[0] if said else "its description cannot be read"
+    return differences[0] if differences else "its description cannot be read"

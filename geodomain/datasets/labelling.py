@@ -424,16 +424,16 @@ def label_dataset(
     """
     arguments = recorded(LabelSettings, DatasetKeywords, locals(), keywords)
     run = RunRecord.of(record, "label_dataset", arguments | {"keywords": keywords})
-    asked = read_keywords(LabelSettings, keywords, DatasetKeywords)
+    call_settings = read_keywords(LabelSettings, keywords, DatasetKeywords)
     if scheduler is not None:
         _require_workers(scheduler, output)
-    given = among(TableKeywords, keywords)
-    table = read_keywords(TableSettings, given, TableKeywords)
+    table_keywords = among(TableKeywords, keywords)
+    table = read_keywords(TableSettings, table_keywords, TableKeywords)
     options = options_of(table)
     source = find_parts(dataset)
     target = _require_target(source, output, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
-        ready = prepare(domains, asked)
+        ready = prepare(domains, call_settings)
         _refuse_shares(ready)
         if run.path is not None:
             refuse_inputs([run.path], ready.source.files)
@@ -452,7 +452,7 @@ def label_dataset(
                 labeller = PartLabeller(ready, options, states, hashed)
                 _label_all(labeller, source.parts, missing, report)
             elif missing:
-                job = _shared(ready, asked, options, states, hashed, scheduler)
+                job = _shared(ready, call_settings, options, states, hashed, scheduler)
                 finished = _counting(report, source.parts, missing)
                 label_by_workers(job, [part.absolute() for part in missing], scheduler, finished)
             counts = _merged(states, source.parts, ready, run)
@@ -553,14 +553,16 @@ def _require_workers(scheduler: str, output: PathGiven | None) -> None:
 
 def _shared(
     ready: Prepared,
-    asked: LabelSettings,
+    call_settings: LabelSettings,
     options: TableOptions,
     states: States,
     hashed: bool,
     scheduler: str,
 ) -> SharedJob:
     """Return the data that workers need for every part."""
-    settings = replace(asked, weld=None, threads=threads_of(scheduler, asked.threads))
+    settings = replace(
+        call_settings, weld=None, threads=threads_of(scheduler, call_settings.threads)
+    )
     domains, this_version = ready.source.domains, version("geodomain")
     return SharedJob(domains, settings, options, states.absolute(), hashed, this_version)
 

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.columns import refuse_nan
+from geodomain.checks.columns import is_one_line, refuse_nan
 from geodomain.errors import DomainError, shown
 from geodomain.inputs import MeshesLike, as_meshes
 from geodomain.mesh.mesh import Mesh
@@ -36,7 +36,7 @@ NAME = "one line of text, not empty, without blanks around it and without contro
 CODE = "a whole number of 32 bits"
 
 
-def hold(thing: Domain, arguments: Mapping[str, object]) -> None:
+def set_fields(thing: Domain, arguments: Mapping[str, object]) -> None:
     """Check the arguments of a constructor by the metadata of the fields, and set the fields."""
     for entry in fields(thing):
         value, values = arguments[entry.name], entry.metadata["values"]
@@ -192,7 +192,7 @@ class Domain:
         require_name(name)
         kind = kind or _usual_kind(within, beyond)
         arguments = locals()
-        hold(self, arguments | {"meshes": as_tiles(meshes, name)})
+        set_fields(self, arguments | {"meshes": as_tiles(meshes, name)})
         self._require_sense()
 
     def _require_sense(self) -> None:
@@ -325,7 +325,7 @@ def require_name(name: object) -> None:
 
     Control characters are not allowed, because the name would look like another name in print.
     """
-    if not isinstance(name, str) or name.splitlines() != [name.strip()] or unwritable(name):
+    if not isinstance(name, str) or not is_one_line(name) or unwritable(name):
         message = f"a domain's name is {shown(name)}; it must be {NAME}"
         raise DomainError(message)
     refuse_nan(name)

@@ -7,20 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.checks.columns import refuse_nan
+from geodomain.checks.columns import require_rest_label
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.defaults import LabelDefaults
-from geodomain.domains.domain import (
-    CODES,
-    HEADINGS,
-    Domain,
-    is_list,
-)
+from geodomain.domains.domain import CODES, HEADINGS, Domain, is_list
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown, warn
 from geodomain.inputs import MeshesLike
@@ -109,7 +104,7 @@ class Domains(LabelDefaults):
             seen[name] = where
         for what in ("background", "unassigned"):
             label = getattr(self, what)
-            refuse_nan(label, what)
+            require_rest_label(label, what)
             if label in seen:
                 message = (
                     f"{what} is {shown(label)}, which is also the name of {seen[label]}: change "
@@ -173,6 +168,31 @@ class Domains(LabelDefaults):
         return iter(self.domains)
 
 
+class LoopModel(Protocol):
+    """A GeologicalModel of LoopStructural."""
+
+    @property
+    def bounding_box(self) -> object:
+        """The box of the model, and the grid in it."""
+
+    @property
+    def stratigraphic_column(self) -> object:
+        """The units, and the groups of conformable units."""
+
+
+class GempyModel(Protocol):
+    """A GeoModel of GemPy."""
+
+    @property
+    def structural_frame(self) -> object:
+        """The groups of elements, from young to old."""
+
+    @property
+    def solutions(self) -> object:
+        """The computed scalar fields."""
+
+
+ImplicitModel: TypeAlias = LoopModel | GempyModel
 # A path means a TOML file.
 DomainsLike: TypeAlias = (
     str
@@ -182,6 +202,7 @@ DomainsLike: TypeAlias = (
     | Stack
     | Iterable[Domain | Stack]
     | Mapping[str, MeshesLike]
+    | ImplicitModel
 )
 
 
@@ -228,8 +249,13 @@ class ConditionCounts:
                 name: NegativeGrades.restored(name, np.asarray(arrays[f"grade_{place}"]))
                 for place, name in enumerate(names)
             },
-            {(title, said, text): n for (title, said, text), n in zip(texts, counts, strict=True)},
+            {(title, test, text): n for (title, test, text), n in zip(texts, counts, strict=True)},
         )
+
+    def notes(self) -> Iterator[str]:
+        """Yield a note for each column of grades that has cells below detection."""
+        for grade in self.grades.values():
+            yield from grade.notes()
 
     def warnings(self, row: str) -> Iterator[str]:
         """Yield warnings about grades, and about texts that resemble the text of a condition.
@@ -239,12 +265,12 @@ class ConditionCounts:
         for grade in self.grades.values():
             yield from grade.warnings(row)
         by_condition: dict[tuple[str, str], list[str]] = {}
-        for (title, said, text), count in self.alike.items():
-            by_condition.setdefault((title, said), []).append(f"{text!r} in {count:,}")
-        for (title, said), texts in by_condition.items():
+        for (title, test, text), count in self.alike.items():
+            by_condition.setdefault((title, test), []).append(f"{text!r} in {count:,}")
+        for (title, test), texts in by_condition.items():
             more = f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
             yield (
-                f"only_if of {title}: the condition {said} is case-sensitive, and some {row}s have "
+                f"only_if of {title}: the condition {test} is case-sensitive, and some {row}s have "
                 f"a text that differs only by case or blanks ({', '.join(texts[:_SHOWN])}{more}): "
                 f"to include these {row}s, list each spelling"
             )
@@ -256,6 +282,7 @@ def allowed_rows(
     counts: ConditionCounts | None = None,
     *,
     every: bool = True,
+    row: str = "row",
 ) -> list[Bools | None] | None:
     """Return, for each domain and then for each stack, the rows that meet its conditions.
 
@@ -270,6 +297,8 @@ def allowed_rows(
     every : bool
         Whether the columns hold all rows of the model. If so, and if `counts` is None, the
         function also warns about conditions that no row meets.
+    row : str
+        The noun for a row in the warnings, such as "sample".
 
     Returns
     -------
@@ -287,7 +316,7 @@ def allowed_rows(
     def read_grade(name: str) -> Floats:
         values = read(name)
         negatives[name] = NegativeGrades(name, values.rule.below)
-        return negatives[name].take(values.numbers())
+        return negatives[name].take(values.numbers(), cells=values.below_detection())
 
     alike: dict[tuple[str, str, str], int] = {}
     allowed: list[Bools | None] = []
@@ -309,17 +338,25 @@ def allowed_rows(
     reported = {
         name: grade
         for name, grade in negatives.items()
-        if grade.large or (grade.count and (grades[name] or grade.below is not None))
+        if grade.large or grade.cells or (grade.count and (grades[name] or grade.below is not None))
     }
     seen = ConditionCounts(reported, alike)
     if counts is not None:
         counts.merge(seen, 0)
         return allowed
-    met = [0 if rows is None else int(rows.sum()) for rows in allowed]
-    rows = max((len(rows) for rows in allowed if rows is not None), default=0)
-    for sentence in (*unmet(domains, met, rows * every, "row"), *seen.warnings("row")):
+    for sentence in (*(unmet_in(domains, allowed, row) if every else ()), *seen.warnings(row)):
         warn(sentence)
     return allowed
+
+
+def unmet_in(domains: Domains, allowed: Sequence[Bools | None], row: str) -> Iterator[str]:
+    """Yield a warning for each domain whose conditions no row of a whole table meets.
+
+    `allowed` is the result of `allowed_rows`, and `row` the noun for a row in the warning.
+    """
+    met = [0 if rows is None else int(rows.sum()) for rows in allowed]
+    rows = max((len(rows) for rows in allowed if rows is not None), default=0)
+    return unmet(domains, met, rows, row)
 
 
 def unmet(domains: Domains, met: Sequence[int], rows: int, row: str) -> Iterator[str]:

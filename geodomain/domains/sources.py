@@ -1,7 +1,7 @@
 """Make `Domains` from any source: read, weld and check the meshes, and list the files read.
 
 A source is a mapping of names to meshes or paths (one or several each), `Domain` and `Stack`
-objects, `Domains`, or the path of a TOML file.
+objects, `Domains`, a model of LoopStructural or GemPy, or the path of a TOML file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from geodomain.domains.domain import Domain
+from geodomain.domains.implicit import is_implicit_model, model_domains
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.stack import Stack
 from geodomain.domains.toml import read_domains, read_policy
@@ -46,7 +47,7 @@ class DomainSource(NamedTuple):
 
 
 def as_domains(domains: DomainsLike) -> Domains:
-    """Return `Domains` from a TOML file, domains and stacks, or a mapping of names to meshes.
+    """Return `Domains` from a TOML file, an implicit model, domains, or names and meshes.
 
     Raises
     ------
@@ -61,10 +62,13 @@ def as_domains(domains: DomainsLike) -> Domains:
         return Domains(tuple(Domain(name, meshes) for name, meshes in domains.items()))
     if isinstance(domains, str | os.PathLike):
         return read_domains(domains)
+    if is_implicit_model(domains):
+        return model_domains(domains)
     if not isinstance(domains, Domain | Stack | Iterable):
         message = (
             "domains must be a Domains object, a list of Domain and Stack objects, a mapping of "
-            f"names to meshes, or the path of a TOML file, not {type(domains).__name__}"
+            "names to meshes, a model of LoopStructural or GemPy, or the path of a TOML file, not "
+            f"{type(domains).__name__}"
         )
         raise TypeError(message)
     units = (domains,) if isinstance(domains, Domain | Stack) else tuple(domains)

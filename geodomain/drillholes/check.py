@@ -141,7 +141,7 @@ class HoleCheck:
 
     def __repr__(self) -> str:
         """Return the number of holes, and the number of cases by severity."""
-        return f"<HoleCheck of {counted(self.holes, 'hole')}: {self._said()}>"
+        return f"<HoleCheck of {counted(self.holes, 'hole')}: {self._cases()}>"
 
     def __str__(self) -> str:
         """Return counts of rows, and the findings with their remedies, as lines of text."""
@@ -158,21 +158,21 @@ class HoleCheck:
                 if each.level == level:
                     lines.append(f"{level:<7}  {each}{self._in(each)}")
                     lines += [f"         {each.mend}"] if each.bad else []
-        return in_lines([*lines, self._said()])
+        return in_lines([*lines, self._cases()])
 
     def _repr_html_(self) -> str:
         """Return rows read and used, and the findings, as a table for a notebook."""
         headings, *rows = self._rows()
         notes = [f"{each.level}: {each}{self._in(each)}" for each in self.findings]
         title = counted(self.holes, "drillhole")
-        return html_table(title, rows, headings=headings, notes=[*notes, self._said()])
+        return html_table(title, rows, headings=headings, notes=[*notes, self._cases()])
 
     def _in(self, finding: Finding) -> str:
         """Return the interval table of a finding, if there are several."""
         several = len(self.matched.intervals) > 1 and finding.table in self.matched.intervals
         return f" in {self.tables[finding.table].name}" if several else ""
 
-    def _said(self) -> str:
+    def _cases(self) -> str:
         """Return the number of cases by severity."""
         names = [f"{counted(count, level)}" for level, count in self.counts.items()]
         return f"{', '.join(names[:2])} and {names[2]}"
@@ -180,9 +180,9 @@ class HoleCheck:
     def _rows(self) -> list[list[str]]:
         """Return the cells of the table of rows, headings first."""
         rows = [["table", "file", "rows", "used", "not used"]]
-        for key, one in self.tables.items():
-            numbers = one.rows, one.used, one.rows - one.used
-            rows.append([key, one.name, *(f"{number:,}" for number in numbers)])
+        for key, count in self.tables.items():
+            numbers = count.rows, count.used, count.rows - count.used
+            rows.append([key, count.name, *(f"{number:,}" for number in numbers)])
         return rows
 
     def as_dict(self) -> dict[str, object]:
@@ -192,12 +192,12 @@ class HoleCheck:
             "length": self.length,
             "tables": {
                 key: {
-                    "name": one.name,
-                    "rows": one.rows,
-                    "used": one.used,
-                    "not_used": one.not_used,
+                    "name": count.name,
+                    "rows": count.rows,
+                    "used": count.used,
+                    "not_used": count.not_used,
                 }
-                for key, one in self.tables.items()
+                for key, count in self.tables.items()
             },
             "twin": self.twin,
             "grades": {key: list(names) for key, names in self.grades.items()},
@@ -227,8 +227,8 @@ class HoleCheck:
         row of its collar.
         """
         codes, ids = self.matched.tables["collar"].ids
-        found, first = np.unique(codes, return_index=True)
-        home = {ids[code]: row for code, row in zip(found.tolist(), first.tolist(), strict=True)}
+        distinct, first = np.unique(codes, return_index=True)
+        home = {ids[code]: row for code, row in zip(distinct.tolist(), first.tolist(), strict=True)}
         home.pop("", None)
         parts: dict[str, list[object]] = {name: [] for name in COLUMNS}
         numbers = {name: [np.empty(0)] for name in ("depth", "from", "to")}
@@ -242,19 +242,19 @@ class HoleCheck:
                 rank[place] = last + unknown.setdefault(each.holes[place], len(unknown))
             ranks.append(rank)
             none = np.full(each.count, -1)
-            rows, others = (none if one is None else one for one in (each.rows, each.others))
+            rows, others = (none if which is None else which for which in (each.rows, each.others))
             own = rows >= 0
             inner = np.where(own, rows, 0)
             depths = self._depths(each.table, inner)
             for name, values in zip(numbers, depths, strict=True):
                 numbers[name].append(np.where(own, values, np.nan))
-            lines, twins = (self._lines(each.table, one) for one in (rows, others))
+            lines, twins = (self._lines(each.table, which) for which in (rows, others))
             starts = self._lines("collar", np.where(own, -1, collars))
             detail = each.detail or each.value
             parts["severity"] += [each.level] * each.count
             parts["code"] += [each.code] * each.count
             parts["finding"] += [each.what] * each.count
-            parts["table"] += [each.table if one else "collar" for one in own.tolist()]
+            parts["table"] += [each.table if which else "collar" for which in own.tolist()]
             parts["hole"] += each.holes
             parts["row"] += [a if b is None else b for a, b in zip(lines, starts, strict=True)]
             parts["other_row"] += twins
@@ -271,9 +271,9 @@ class HoleCheck:
 
     def _lines(self, key: str, rows: Rows) -> list[int | None]:
         """Return the number of the line, or the index, of each row; None for -1."""
-        known = rows >= 0
+        present = rows >= 0
         lines = np.full(len(rows), -1, np.int64)
-        lines[known] = self.matched.tables[key].lines(rows[known]) if known.any() else -1
+        lines[present] = self.matched.tables[key].lines(rows[present]) if present.any() else -1
         return [None if line < 0 else line for line in lines.tolist()]
 
     def _depths(self, key: str, rows: Rows) -> tuple[Floats, Floats, Floats]:
@@ -293,7 +293,7 @@ class HoleCheck:
 
 def check_tables(
     matched: MatchedTables,
-    found: Iterable[Finding],
+    earlier: Iterable[Finding],
     *,
     grades: Sequence[str] = (),
     twin: float | None = None,
@@ -305,7 +305,7 @@ def check_tables(
     ----------
     matched : MatchedTables
         The tables.
-    found : iterable of Finding
+    earlier : iterable of Finding
         The findings about them so far.
     grades : sequence of str
         Columns of grades; by default all columns that look like grades.
@@ -319,7 +319,7 @@ def check_tables(
     TableError
         If no interval table has a column of `grades`.
     """
-    findings = list(found)
+    findings = list(earlier)
     paths = matched.paths
     distance = min(5.0, usual_spacing(paths.collars) / 4) if twin is None else float(twin)
     check_ids(findings, [*matched.collars.names, *matched.collars.left_out])
@@ -345,7 +345,7 @@ def check_tables(
 # --- Rows that are used, and rows that are not.
 
 
-def _account(found: list[Finding], matched: MatchedTables) -> dict[str, RowCount]:
+def _account(findings: list[Finding], matched: MatchedTables) -> dict[str, RowCount]:
     """Count the rows of each table: used, and not used by the code of a finding.
 
     Adds a finding about the stations of holes that are left out.
@@ -355,7 +355,7 @@ def _account(found: list[Finding], matched: MatchedTables) -> dict[str, RowCount
         if key == "collar":
             reasons = _unused_collars(matched)
         elif key == "survey":
-            reasons = _unused_stations(found, matched)
+            reasons = _unused_stations(findings, matched)
         else:
             unused = matched.intervals[key].unused
             reasons = {code: len(rows) for code, rows in unused.items() if len(rows)}
@@ -379,7 +379,7 @@ def _unused_collars(matched: MatchedTables) -> dict[str, int]:
     return {name: int(counts[place]) for name, place in number.items() if counts[place]}
 
 
-def _unused_stations(found: list[Finding], matched: MatchedTables) -> dict[str, int]:
+def _unused_stations(findings: list[Finding], matched: MatchedTables) -> dict[str, int]:
     """Return the number of unused rows of the survey, by the code of a finding.
 
     Adds a finding about stations that no other finding explains: their hole is left out.
@@ -393,14 +393,14 @@ def _unused_stations(found: list[Finding], matched: MatchedTables) -> dict[str, 
     reasons = {"survey-no-collar": int(strange.sum())}
     todo &= ~strange
     for code in ("station-above", "station-incomplete", "station-twice"):
-        for each in found:
+        for each in findings:
             if each.code == code and each.rows is not None:
                 rows = each.rows[each.rows >= 0]
                 reasons[code] = reasons.get(code, 0) + int(todo[rows].sum())
                 todo[rows] = False
     rest = np.flatnonzero(todo)
     reasons["station-left-out"] = len(rest)
-    note(found, "station-left-out", [ids[code] for code in codes[rest].tolist()],
+    note(findings, "station-left-out", [ids[code] for code in codes[rest].tolist()],
          lambda number: table.where(int(rest[number])), table="survey", rows=rest)  # fmt: skip
     return {code: count for code, count in reasons.items() if count}
 
@@ -408,13 +408,18 @@ def _unused_stations(found: list[Finding], matched: MatchedTables) -> dict[str, 
 # --- Holes: ids, copies, twins, depths.
 
 
-def check_ids(found: list[Finding], names: Sequence[str]) -> None:
+def check_ids(findings: list[Finding], names: Sequence[str]) -> None:
     """Find ids of holes that differ only in case, blanks, punctuation, zeros or the letter O."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(id_skeleton(name), []).append(name)
-    pairs = [(one, same[0]) for same in alike.values() for one in same[1:]]
-    note(found, "id-alike", [one for one, _ in pairs], value=[f"like {two!r}" for _, two in pairs])
+    pairs = [(later, same[0]) for same in alike.values() for later in same[1:]]
+    note(
+        findings,
+        "id-alike",
+        [later for later, _ in pairs],
+        value=[f"like {earlier!r}" for _, earlier in pairs],
+    )
 
 
 # Fractions of the shorter hole at which two holes are compared; and the largest change of their
@@ -425,7 +430,7 @@ _MOST_NEAR, _PAIRS = 1000, 1 << 20
 
 
 def check_twins(
-    found: list[Finding], paths: HolePaths, stations: Stations, distance: float
+    findings: list[Finding], paths: HolePaths, stations: Stations, distance: float
 ) -> None:
     """Find copied holes, and holes that run beside an earlier hole of the table.
 
@@ -437,13 +442,13 @@ def check_twins(
     firsts = _copies(paths, stations)
     names, own = paths.names, np.arange(len(paths))
     copies = np.flatnonzero(firsts != own).tolist()
-    note(found, "hole-copy", [names[hole] for hole in copies],
+    note(findings, "hole-copy", [names[hole] for hole in copies],
          value=[f"like {names[firsts[hole]]}" for hole in copies])  # fmt: skip
     nearest, apart = np.full(len(paths), -1), np.full(len(paths), np.inf)
     counts = np.zeros(len(paths), np.intp)
-    for one, two in _near_pairs(paths.collars, distance):
-        others = firsts[one] != firsts[two]
-        first, second, most = _twins(paths, one[others], two[others], distance)
+    for left, right in _near_pairs(paths.collars, distance):
+        others = firsts[left] != firsts[right]
+        first, second, most = _twins(paths, left[others], right[others], distance)
         order = np.lexsort((first, most, second))
         first, second, most = first[order], second[order], most[order]
         holes, begins, many = np.unique(second, return_index=True, return_counts=True)
@@ -459,7 +464,7 @@ def check_twins(
         + more.get(int(counts[hole]), f", and {counts[hole] - 1:,} others")
         for hole in twins
     ]
-    note(found, "hole-twin", [names[hole] for hole in twins], value=texts)
+    note(findings, "hole-twin", [names[hole] for hole in twins], value=texts)
 
 
 def _twins(
@@ -469,23 +474,23 @@ def _twins(
     lengths = np.minimum(paths.ends[first], paths.ends[second])
     start = paths.collars[second] - paths.collars[first]
     most = np.sqrt((start * start).sum(axis=1))
-    kept = (most <= distance) & (lengths > 0)
+    near = (most <= distance) & (lengths > 0)
     for fraction in _FRACTIONS:
-        first, second, lengths = first[kept], second[kept], lengths[kept]
-        start, most = start[kept], most[kept]
+        first, second, lengths = first[near], second[near], lengths[near]
+        start, most = start[near], most[near]
         depths = fraction * lengths
         apart = paths.points_at(second, depths) - paths.points_at(first, depths)
         most = np.maximum(most, np.sqrt((apart * apart).sum(axis=1)))
-        kept = most <= distance
-        kept &= np.sqrt(((apart - start) ** 2).sum(axis=1)) <= _PARTING * lengths
-    return first[kept], second[kept], most[kept]
+        near = most <= distance
+        near &= np.sqrt(((apart - start) ** 2).sum(axis=1)) <= _PARTING * lengths
+    return first[near], second[near], most[near]
 
 
 def _copies(paths: HolePaths, stations: Stations) -> Rows:
     """Return, for each hole, the first hole with the same collar, stations and end: or itself."""
     _, places, many = np.unique(paths.collars, axis=0, return_inverse=True, return_counts=True)
     firsts = np.arange(len(paths))
-    known: dict[tuple[bytes, ...], int] = {}
+    first_of: dict[tuple[bytes, ...], int] = {}
     for hole in np.flatnonzero(many[places.ravel()] > 1).tolist():
         part = slice(*stations.offsets[[hole, hole + 1]].tolist())
         parts = (
@@ -494,7 +499,7 @@ def _copies(paths: HolePaths, stations: Stations) -> Rows:
             stations.depths[part],
             stations.tangents[part],
         )
-        firsts[hole] = known.setdefault(tuple(each.tobytes() for each in parts), hole)
+        firsts[hole] = first_of.setdefault(tuple(each.tobytes() for each in parts), hole)
     return firsts
 
 
@@ -536,13 +541,13 @@ def _near_pairs(points: Floats, distance: float) -> Iterator[tuple[Rows, Rows]]:
             ones = np.repeat(np.arange(at, to), some)
             if ones.size:
                 inner = np.arange(ones.size) - np.repeat(sums[at:to] - sums[at], some)
-                two = order[np.repeat(begins[at:to], some) + inner]
-                one = order[ones]
-                yield np.minimum(one, two), np.maximum(one, two)
+                right = order[np.repeat(begins[at:to], some) + inner]
+                left = order[ones]
+                yield np.minimum(left, right), np.maximum(left, right)
             at = to
 
 
-def check_ends(found: list[Finding], matched: MatchedTables) -> None:
+def check_ends(findings: list[Finding], matched: MatchedTables) -> None:
     """Find holes without a depth in the collar table, and holes that go on below their intervals.
 
     Both checks need a column of depths. The part below the last interval must be longer than every
@@ -553,7 +558,7 @@ def check_ends(found: list[Finding], matched: MatchedTables) -> None:
         return
     with np.errstate(invalid="ignore"):
         bare = np.flatnonzero(~(collars.ends > 0))
-    note(found, "collar-no-end", [collars.names[row] for row in bare.tolist()],
+    note(findings, "collar-no-end", [collars.names[row] for row in bare.tolist()],
          rows=collars.rows[bare],
          detail=lambda number: f"{collars.ends[bare[number]]:.10g}".replace("nan", ""))  # fmt: skip
     stated = np.nan_to_num(collars.ends[matched.stations.holes]) > 0
@@ -571,7 +576,7 @@ def check_ends(found: list[Finding], matched: MatchedTables) -> None:
             f"the last {paths.ends[hole] - deepest[hole]:.10g} of {paths.ends[hole]:.10g}"
             for hole in short.tolist()
         ]
-        note(found, "interval-short", [paths.names[hole] for hole in short.tolist()],
+        note(findings, "interval-short", [paths.names[hole] for hole in short.tolist()],
              value=texts, table=key, rows=lasts[short])  # fmt: skip
 
 
@@ -587,7 +592,7 @@ _LEVEL = 5.0
 _JUMP, _SCATTER, _BACK = 5.0, 6.0, 1 / 3
 
 
-def check_stations(found: list[Finding], matched: MatchedTables) -> None:
+def check_stations(findings: list[Finding], matched: MatchedTables) -> None:
     """Find long legs between stations, flips of the dip, and jumps of the azimuth.
 
     The azimuth of a station jumps if three conditions are met. The station differs from the
@@ -604,12 +609,12 @@ def check_stations(found: list[Finding], matched: MatchedTables) -> None:
     azimuths = np.degrees(np.arctan2(tangents[:, 0], tangents[:, 1])) % 360.0
     same = owners[1:] == owners[:-1]
     surveyed = same & (places[:-1] >= 0)
-    _check_legs(found, matched, np.flatnonzero(surveyed), owners)
+    _check_legs(findings, matched, np.flatnonzero(surveyed), owners)
 
     flips = np.flatnonzero(
         same & (dips[1:] * dips[:-1] < 0) & (np.minimum(*np.abs([dips[1:], dips[:-1]])) > _LEVEL)
     )
-    note(found, "dip-flip", [names[owners[row]] for row in flips.tolist()],
+    note(findings, "dip-flip", [names[owners[row]] for row in flips.tolist()],
          lambda number: f"at {depths[flips[number] + 1]:g}",
          lambda number: f"dip {matched.down * dips[flips[number] + 1]:.6g} after "
          f"{matched.down * dips[flips[number]]:.6g}",
@@ -627,14 +632,14 @@ def check_stations(found: list[Finding], matched: MatchedTables) -> None:
     jumps = (away > max(_JUMP, _SCATTER * usual)) & (np.maximum(turn, rise) < _BACK * away)
     rows = inner[jumps]
     aims = np.degrees(np.arctan2(meant[jumps, 0], meant[jumps, 1])) % 360.0
-    note(found, "azimuth-jump", [names[owners[row]] for row in rows.tolist()],
+    note(findings, "azimuth-jump", [names[owners[row]] for row in rows.tolist()],
          lambda number: f"at {depths[rows[number]]:g}",
          lambda number: f"azimuth {azimuths[rows[number]]:.6g}, by its neighbours "
          f"{aims[number]:.4g}",
          table="survey", rows=places[rows])  # fmt: skip
 
 
-def _check_legs(found: list[Finding], matched: MatchedTables, legs: Rows, owners: Rows) -> None:
+def _check_legs(findings: list[Finding], matched: MatchedTables, legs: Rows, owners: Rows) -> None:
     """Find long legs in holes with regular legs: stations may be missing there.
 
     Legs are regular if most of them are about as long as the median leg of the hole. A long leg is
@@ -659,7 +664,7 @@ def _check_legs(found: list[Finding], matched: MatchedTables, legs: Rows, owners
     beside = np.maximum(above, below) <= 1.0 + _ALIKE
     rows = np.flatnonzero((ratios >= _LONG) & regular[holes] & beside)
     long = legs[rows]
-    note(found, "station-gap", [paths.names[owners[row]] for row in long.tolist()],
+    note(findings, "station-gap", [paths.names[owners[row]] for row in long.tolist()],
          lambda number: f"at {depths[long[number]]:g}",
          lambda number: f"{lengths[rows[number]]:.10g} long, usually "
          f"{usual[owners[long[number]]]:.10g}",
@@ -675,7 +680,7 @@ _SAMPLES = {
 }  # fmt: skip
 
 
-def check_repeats(found: list[Finding], log: Intervals, key: str) -> None:
+def check_repeats(findings: list[Finding], log: Intervals, key: str) -> None:
     """Find usable intervals with the hole, FROM and TO of an earlier row."""
     rows = log.order
     holes, starts = log.holes[rows], log.starts[rows]
@@ -693,12 +698,12 @@ def check_repeats(found: list[Finding], log: Intervals, key: str) -> None:
     firsts = rows[np.maximum.accumulate(np.where(fresh, np.arange(len(rows)), 0))]
     rows, firsts = rows[later], firsts[later]
     codes, ids = log.table.ids
-    note(found, "interval-twice", [ids[code] for code in codes[rows].tolist()],
+    note(findings, "interval-twice", [ids[code] for code in codes[rows].tolist()],
          lambda number: f"at {log.starts[rows[number]]:g}", table=key, rows=rows,
          others=firsts)  # fmt: skip
 
 
-def check_samples(found: list[Finding], log: Intervals, key: str) -> None:
+def check_samples(findings: list[Finding], log: Intervals, key: str) -> None:
     """Find ids of samples that appear at two intervals, in a column with a usual name."""
     table = log.table
     place = next((at for at, name in enumerate(table.names) if plain(name) in _SAMPLES), None)
@@ -709,8 +714,8 @@ def check_samples(found: list[Finding], log: Intervals, key: str) -> None:
     same = samples[order][1:] == samples[order][:-1]
     fresh = np.concatenate([[True], ~same])[: len(order)]
     firsts = order[np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))]
-    given = np.array([bool(text) for text in texts], np.bool_)
-    here = np.flatnonzero(~fresh & given[samples[order]])
+    filled = np.array([bool(text) for text in texts], np.bool_)
+    here = np.flatnonzero(~fresh & filled[samples[order]])
     rows, firsts = order[here], firsts[here]
     codes, ids = table.ids
     moved = codes[rows] != codes[firsts]
@@ -719,7 +724,7 @@ def check_samples(found: list[Finding], log: Intervals, key: str) -> None:
     rows, firsts = rows[moved], firsts[moved]
     sorting = np.argsort(rows, kind="stable")
     rows, firsts = rows[sorting], firsts[sorting]
-    note(found, "sample-twice", [ids[code] for code in codes[rows].tolist()],
+    note(findings, "sample-twice", [ids[code] for code in codes[rows].tolist()],
          lambda number: f"at {log.starts[rows[number]]:g}",
          lambda number: f"{table.names[place]} {texts[samples[rows[number]]]}",
          table=key, rows=rows, others=firsts)  # fmt: skip
@@ -732,7 +737,7 @@ _NUMBERS, _FEW_NEGATIVE, _LIMITS, _SAMPLE = 0.5, 0.1, 20, 500
 
 
 def check_grades(
-    found: list[Finding], logs: Mapping[str, Intervals], grades: Sequence[str]
+    findings: list[Finding], logs: Mapping[str, Intervals], grades: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     """Check columns of grades: negative numbers, marks, values below detection, and other texts.
 
@@ -756,7 +761,9 @@ def check_grades(
         if not grades:
             names = [name for name in log.table.names if _may_be_grade(log.table, name)]
         seen |= {plain(name) for name in names}
-        done = [name for name in names if _check_grade(found, log, key, name, named=bool(grades))]
+        done = [
+            name for name in names if _check_grade(findings, log, key, name, named=bool(grades))
+        ]
         checked[key] = tuple(done)
     for name in grades:
         if plain(name) not in seen:
@@ -779,17 +786,19 @@ def _may_be_grade(table: HoleTable, name: str) -> bool:
     rows = np.unique(np.linspace(0, len(table) - 1, _SAMPLE).astype(np.intp))
     rule = table.column(name).rule
     kinds = [rule.read(text)[0] for text in table.cells(place, rows)]
-    given = [kind for kind in kinds if kind != Kind.MISSING]
-    numbers = [kind for kind in given if kind != Kind.WORD]
-    return not given or len(numbers) >= _NUMBERS * len(given)
+    filled = [kind for kind in kinds if kind != Kind.MISSING]
+    numbers = [kind for kind in filled if kind != Kind.WORD]
+    return not filled or len(numbers) >= _NUMBERS * len(filled)
 
 
-def _check_grade(found: list[Finding], log: Intervals, key: str, name: str, *, named: bool) -> bool:
+def _check_grade(
+    findings: list[Finding], log: Intervals, key: str, name: str, *, named: bool
+) -> bool:
     """Check one column; return False, without a finding, if it is not a column of grades."""
     column = log.table.column(name)
     values, kinds = column.cells()
     numbers = kinds == Kind.NUMBER
-    known = int((numbers | (kinds == Kind.BELOW)).sum())
+    total = int((numbers | (kinds == Kind.BELOW)).sum())
     with np.errstate(invalid="ignore"):
         negative = numbers & (values < 0)
         marks = negative & np.isin(values, [mark for mark in MARKS if mark < 0])
@@ -798,8 +807,8 @@ def _check_grade(found: list[Finding], log: Intervals, key: str, name: str, *, n
     words = np.isin(kinds, (Kind.WORD, Kind.GARBLED, Kind.INFINITE))
     if not named:
         several = len(np.unique(values[negative])) > _LIMITS
-        signed = several and negative.sum() > _FEW_NEGATIVE * known
-        if not known or signed or words.sum() > _NUMBERS * known:
+        signed = several and negative.sum() > _FEW_NEGATIVE * total
+        if not total or signed or words.sum() > _NUMBERS * total:
             return False
     below = np.isin(kinds, (Kind.BELOW, Kind.UNSTATED, Kind.UNLIMITED))
     if column.rule.below is not None:
@@ -817,8 +826,8 @@ def _check_grade(found: list[Finding], log: Intervals, key: str, name: str, *, n
             return f"at {log.starts[rows[number]]:g}"
 
         def value(number: int, rows: Rows = rows) -> str:
-            return f"{name} {column.said(int(rows[number]))}"
+            return f"{name} {column.text_of(int(rows[number]))}"
 
-        note(found, code, [ids[each] for each in codes[rows].tolist()], where, value, table=key,
+        note(findings, code, [ids[each] for each in codes[rows].tolist()], where, value, table=key,
              rows=rows)  # fmt: skip
     return True

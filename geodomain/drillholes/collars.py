@@ -56,41 +56,46 @@ def read_collars(table: HoleTable) -> Collars:
     points = np.stack([table.numbers(axis) for axis in "xyz"], axis=1)
     named = np.array([bool(text) for text in ids], np.bool_)[codes]
     here = np.isfinite(points).all(axis=1)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     bare = np.flatnonzero(~named)
-    note(found, "collar-no-hole", [""] * len(bare), lambda number: table.where(int(bare[number])),
-         rows=bare)  # fmt: skip
+    note(
+        findings,
+        "collar-no-hole",
+        [""] * len(bare),
+        lambda number: table.where(int(bare[number])),
+        rows=bare,
+    )
     lost = np.flatnonzero(named & ~here)
-    note(found, "collar-no-coordinates", [ids[code] for code in codes[lost]], rows=lost)
+    note(findings, "collar-no-coordinates", [ids[code] for code in codes[lost]], rows=lost)
     left_out = dict.fromkeys((ids[code] for code in codes[lost]), "collar-no-coordinates")
     rows = np.flatnonzero(named & here)
     _, first = np.unique(codes[rows], return_index=True)
-    kept = rows[np.sort(first)]
-    again = np.setdiff1d(rows, kept)
+    chosen = rows[np.sort(first)]
+    again = np.setdiff1d(rows, chosen)
     if again.size:
         of_code = np.full(len(ids), -1)
-        of_code[codes[kept]] = kept
+        of_code[codes[chosen]] = chosen
         before = of_code[codes[again]]
         other = _differ(table, again, before)
-        note(found, "collar-twice", [ids[code] for code in codes[again[~other]]],
+        note(findings, "collar-twice", [ids[code] for code in codes[again[~other]]],
              rows=again[~other], others=before[~other])  # fmt: skip
         apart = again[other][np.sort(np.unique(codes[again[other]], return_index=True)[1])]
         both = [ids[code] for code in codes[apart]]
-        note(found, "collar-differs", both, rows=of_code[codes[apart]], others=apart)
+        note(findings, "collar-differs", both, rows=of_code[codes[apart]], others=apart)
         left_out |= dict.fromkeys(both, "collar-differs")
-    names = [ids[code] for code in codes[kept]]
+    names = [ids[code] for code in codes[chosen]]
     use = np.array([name not in left_out for name in names], np.bool_)
-    kept = kept[use]
+    chosen = chosen[use]
     names = [name for name, used in zip(names, use, strict=True) if used]
     return Collars(
         names,
-        points[kept],
-        _numbers(table, "end")[kept],
-        _numbers(table, "azimuth")[kept],
-        _numbers(table, "dip")[kept],
-        found,
+        points[chosen],
+        _numbers(table, "end")[chosen],
+        _numbers(table, "azimuth")[chosen],
+        _numbers(table, "dip")[chosen],
+        findings,
         left_out,
-        kept,
+        chosen,
     )
 
 
@@ -110,8 +115,10 @@ def _differ(
     vertical = np.abs(values["dip"]) == 90.0
     values["azimuth"] = np.where(vertical, 0.0, values["azimuth"] % 360.0)
     differ = np.zeros(len(rows), np.bool_)
-    for one in values.values():
-        differ |= (one[rows] != one[others]) & ~(np.isnan(one[rows]) & np.isnan(one[others]))
+    for numbers in values.values():
+        differ |= (numbers[rows] != numbers[others]) & ~(
+            np.isnan(numbers[rows]) & np.isnan(numbers[others])
+        )
     return differ
 
 
@@ -136,7 +143,9 @@ _CHANCE = 0.02
 _ORDERED, _LEAP, _LUCK = 20, 4.0, 0.1
 
 
-def check_collars(found: list[Finding], names: list[str], points: Floats, lengths: Floats) -> None:
+def check_collars(
+    findings: list[Finding], names: list[str], points: Floats, lengths: Floats
+) -> None:
     """Find wrong coordinates of collars: missing-value marks, zeros and typing errors.
 
     An elevation is compared with the elevations of the nearest collars. An x or y is checked by the
@@ -151,7 +160,7 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
 
     Parameters
     ----------
-    found : list of Finding
+    findings : list of Finding
         List to which findings are added.
     names : list of str
         Ids of the holes.
@@ -162,8 +171,8 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
     """
     marks = np.isin(points, list(MARKS))
     zeros = points == 0.0
-    known = lengths[lengths > 0]
-    usual = float(np.median(known)) if known.size else 0.0
+    positive = lengths[lengths > 0]
+    usual = float(np.median(positive)) if positive.size else 0.0
     wrong, far = np.zeros((2, *points.shape), np.bool_)
     if len(points) > 1:
         wrong[:, :2], far[:, :2] = _odd_places(points, marks | zeros, usual)
@@ -179,7 +188,7 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
     ):
         rows = np.flatnonzero(which.any(axis=1))
         value = _coordinates(points, wrong | far, near, rows, which)
-        note(found, code, (names[row] for row in rows.tolist()), value=value)
+        note(findings, code, (names[row] for row in rows.tolist()), value=value)
 
 
 def _coordinates(
@@ -392,10 +401,10 @@ def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
         return sound
     rows = np.flatnonzero(sound)
     cells = np.floor((points[rows] - points[rows].min(axis=0)) / (size, size, size / 5))
-    kept = np.zeros(len(points), np.bool_)
+    mask = np.zeros(len(points), np.bool_)
     for each in (slice(None), slice(None, None, -1)):
-        kept[rows[each][np.unique(cells[each], axis=0, return_index=True)[1]]] = True
-    return kept
+        mask[rows[each][np.unique(cells[each], axis=0, return_index=True)[1]]] = True
+    return mask
 
 
 def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats, TableColumn
-from geodomain.domains.order import DomainsLike
+from geodomain.domains.order import ConditionCounts, DomainsLike
 from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
 from geodomain.drillholes.findings import Finding, notes_of
@@ -83,6 +83,8 @@ class Composites:
         Findings about the tables of holes.
     dips : str
         Which dips point down, and how that was decided.
+    notes : tuple of str
+        Notes on values below detection.
     """
 
     holes: NDArray[np.intp]
@@ -99,6 +101,7 @@ class Composites:
     negative: dict[str, int]
     findings: tuple[Finding, ...]
     dips: str = ""
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of composites."""
@@ -156,6 +159,7 @@ class Composites:
             "length": self.length,
             "dropped": self.dropped,
             "negative": self.negative,
+            "notes": list(self.notes),
             "domains": [self._domain(place) for place in range(len(self.labels))],
             "findings": [each.as_dict() for each in self.findings],
             "dips": self.dips,
@@ -211,7 +215,7 @@ class Composites:
         """Return the lines below the summary: dropped pieces, the sign of dips, and findings."""
         dropped = counted(self.dropped, "short piece was", "short pieces were")
         notes = [f"{dropped} dropped"] if self.dropped else []
-        return [*notes, *notes_of(self.findings, self.dips)]
+        return [*notes, *self.notes, *notes_of(self.findings, self.dips)]
 
 
 def _shortest(value: float) -> str:
@@ -438,14 +442,15 @@ def composite(
     )
     rest, _ = rest_labels(listed, names, settings)
     labeller = Labeller(listed, settings)
-    conditions = [one.column for _, group in listed.conditions for one in group]
+    conditions = [condition.column for _, group in listed.conditions for condition in group]
     holes = for_samples(holes, keywords)
     rows = holes.match(intervals, also=[*grades, *conditions])
     findings = [*holes.tell(listed), *rows.findings]
     refuse_overlaps(rows)
-    parts = flag_parts(holes.paths, rows, labeller)
+    seen = ConditionCounts()
+    parts = flag_parts(holes.paths, rows, labeller, seen)
     findings += without_domain(rows, parts.rows, parts.codes, labeller)
-    found = settle(holes, findings)
+    settled = settle(holes, findings)
     gaps = label_gaps(holes.paths, rows, labeller)
     runs = runs_of(rows, parts, gaps)
     lost = len(labeller.targets) + LOST
@@ -456,9 +461,10 @@ def composite(
     for name in grades:
         column = with_policy(rows.table.column(name), listed.below_detection)
         below = NegativeGrades(name, column.rule.below)
-        values[name], negative[name] = below.take(column.numbers()), below.count
-        for sentence in below.warnings("sample"):
-            warn(sentence)
+        values[name] = below.take(column.numbers(), cells=column.below_detection())
+        negative[name], seen.grades[name] = below.count, below
+    for sentence in seen.warnings("sample"):
+        warn(sentence)
     sampled, means, missing = averages(composites, rows, parts, values)
     is_sampled = sampled > 0
     composites = composites.only(is_sampled)
@@ -476,8 +482,9 @@ def composite(
         length,
         dropped,
         negative,
-        found,
+        settled,
         holes.report.dips,
+        tuple(seen.notes()),
     )
 
 
@@ -485,9 +492,9 @@ def refuse_overlaps(rows: Intervals) -> None:
     """Raise TableError if samples overlap, because it is unclear which sample to use."""
     if rows.overlapping.size:
         row = int(rows.overlapping[0])
-        found = counted(rows.overlapping.size, "sample overlaps", "samples overlap")
+        overlaps = counted(rows.overlapping.size, "sample overlaps", "samples overlap")
         message = (
-            f"{rows.table.name}: {found} the sample above, the first in {rows.table.where(row)} "
+            f"{rows.table.name}: {overlaps} the sample above, the first in {rows.table.where(row)} "
             f"(FROM {rows.starts[row]:g}); correct the depths, or remove duplicate samples, before "
             "compositing"
         )

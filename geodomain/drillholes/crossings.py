@@ -131,7 +131,7 @@ def cross_walls(
     """
     if not len(mesh.triangles):
         return WallCrossings(*(np.empty(0, kind) for kind in (np.int64, float, np.int64, np.int32)))
-    parts = _straightened(curves, _whole(curves, ends), mesh, threads)
+    parts = _straightened(curves, _all_parts(curves, ends), mesh, threads)
     starts, stops = _vertices(curves, parts.pieces, parts.begins), _ends(curves, parts)
     with SegmentIntersector(mesh, backend=backend, threads=threads) as intersector:
         hits = intersector.intersect((starts, stops), mode="all")
@@ -144,7 +144,7 @@ def cross_walls(
     return WallCrossings(holes[order], depths[order], pieces[order], hits.triangle[order])
 
 
-def _whole(curves: Curves, ends: Floats) -> _Parts:
+def _all_parts(curves: Curves, ends: Floats) -> _Parts:
     """Return all pieces of the curves as parts, cut off at the ends of holes."""
     stops = np.append(curves.depths[1:], 0.0)
     stops[curves.offsets[1:] - 1] = np.inf

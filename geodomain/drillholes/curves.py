@@ -269,11 +269,11 @@ def sine_cosine(degrees: Floats) -> tuple[Floats, Floats]:
     sine, cosine = np.sin(rest), np.cos(rest)
     turns = np.nan_to_num(quadrant).astype(np.int64) & 3
     swap = (turns & 1).astype(np.bool_)
-    one, other = np.where(swap, cosine, sine), np.where(swap, sine, cosine)
+    sines, cosines = np.where(swap, cosine, sine), np.where(swap, sine, cosine)
     # Adding 0.0 turns -0.0 into 0.0.
     return (
-        np.where(turns >= 2, -one, one) + 0.0,
-        np.where((turns == 1) | (turns == 2), -other, other) + 0.0,
+        np.where(turns >= 2, -sines, sines) + 0.0,
+        np.where((turns == 1) | (turns == 2), -cosines, cosines) + 0.0,
     )
 
 

@@ -1,4 +1,4 @@
-"""Write crossings, composites and checks of drillholes as files."""
+"""Write crossings, surface points, composites and checks of drillholes as files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
+from geodomain.compute.data import TableColumn
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import DomainSource, domains_to_label, drawn_source
@@ -18,6 +19,16 @@ from geodomain.drillholes.crossings import PIERCES, STAYS, HoleCrossings, find_c
 from geodomain.drillholes.drillholes import Drillholes, checked_holes
 from geodomain.drillholes.ground import ground_of
 from geodomain.drillholes.settings import HoleKeywords, HoleSettings
+from geodomain.drillholes.surface_points import (
+    GEMPY,
+    GEMPY_ORIENTATIONS,
+    LOOPSTRUCTURAL,
+    Naming,
+    SurfacePoints,
+    Target,
+    check_target,
+    column_rows,
+)
 from geodomain.drillholes.tables import (
     TableLike,
     read_table,
@@ -157,6 +168,124 @@ def _crossing_targets(
     above = tuple(Domain(sheet.name, sheet.meshes, kind="above") for sheet in sheets)
     every = (*listed.domains.domains, *closed.domains.domains, *above)
     return Domains(every, listed.domains.stacks), (*listed.files, *closed.files, *files)
+
+
+# --- Surface points for LoopStructural and GemPy.
+
+
+@with_keywords((HoleSettings, TableSettings), HoleKeywords)
+def surface_points_file(
+    collar: TableLike,
+    survey: TableLike | None = None,
+    intervals: TableLike | Sequence[TableLike] | None = None,
+    *,
+    target: Target,
+    solids: Mapping[str, MeshesLike] | None = None,
+    surfaces: Mapping[str, MeshesLike] | None = None,
+    domains: DomainsLike | None = None,
+    logged: str | None = None,
+    between: Sequence[tuple[str, str]] = (),
+    name_by: Naming = "base",
+    max_gap: float = 0.0,
+    feature: str | None = None,
+    values: Mapping[str, float] | None = None,
+    output: PathGiven | None = None,
+    orientations: PathGiven | None = None,
+    overwrite: bool = False,
+    rule: Rule = "parity",
+    allow_open: bool = False,
+    weld: float | None = None,
+    backend: BackendName = "auto",
+    threads: int | None = None,
+    **holes: Unpack[HoleKeywords],
+) -> SurfacePoints:
+    r"""Write points of surfaces along drillholes as LoopStructural or GemPy reads them.
+
+    Parameters
+    ----------
+    collar, survey, intervals
+        As for `Drillholes`.
+    target : {"loopstructural", "gempy"}
+        The library that reads the files.
+    solids, surfaces, domains : optional
+        Wireframes, as for `crossings_file`.
+    logged, between, name_by, max_gap
+        Contacts of the log in `intervals`, as for `Drillholes.surface_points`.
+    feature, values : optional
+        For LoopStructural: as for `SurfacePoints.for_loopstructural`.
+    output : path, optional
+        File for the points; "-" is stdout. For LoopStructural, it also has the normals.
+    orientations : path, optional
+        For GemPy: file for the points that have a normal.
+    overwrite : bool
+        Whether to replace existing files.
+    rule, allow_open, weld, backend, threads
+        As for `label_file`.
+    **settings
+
+    Returns
+    -------
+    SurfacePoints
+        As from `Drillholes.surface_points`.
+
+    Raises
+    ------
+    ValueError, TableError, MeshError, DomainError, OSError
+        As `Drillholes` and `Drillholes.surface_points`. Also ValueError if `target` is unknown, or
+        an argument is for the other library.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "collar.csv").write_text("HOLE,X,Y,Z,DEPTH,AZIMUTH,DIP\nA,1,1,9,12,0,90\n")
+    >>> floor = geodomain.Mesh([[0, 0, 2], [8, 0, 2], [0, 8, 2]], [[0, 1, 2]])
+    >>> _ = geodomain.surface_points_file(
+    ...     folder / "collar.csv", target="loopstructural", surfaces={"FLOOR": floor},
+    ...     output=folder / "points.csv")
+    >>> print((folder / "points.csv").read_text().strip())
+    X,Y,Z,feature_name,val,nx,ny,nz,hole,depth
+    1.0,1.0,2.0,FLOOR,0.0,0.0,0.0,1.0,A,7.0
+    """
+    check_target(target, feature, values, orientations)
+    logs = several_tables(intervals)
+    tables = [collar, survey, holes.get("topography"), *logs]
+    places = require_outputs([output, orientations], tables, overwrite=overwrite)
+    drawn = None
+    if solids or surfaces or domains is not None:
+        drawn, files = _crossing_targets(solids or {}, surfaces or {}, domains, weld)
+        refuse_inputs(places, files)
+    _, reading = reading_of(holes, threads)
+    also = () if logged is None else None
+    read = [read_table(log, "intervals", reading, also=also) for log in logs]
+    drillholes = Drillholes(collar, survey, read, threads=threads, **holes)
+    findings = drillholes.tell(drawn)
+    points = drillholes.surface_points(
+        drawn,
+        logged=logged,
+        between=between,
+        name_by=name_by,
+        max_gap=max_gap,
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        allow_open=allow_open,
+    )
+    points = replace(points, findings=findings, dips=drillholes.report.dips)
+    written: list[tuple[PathGiven | None, Sequence[str], Sequence[TableColumn]]]
+    if target == "loopstructural":
+        written = [(output, LOOPSTRUCTURAL, points.loopstructural_columns(feature, values))]
+    else:
+        first, second = points.gempy_columns()
+        written = [(output, GEMPY, first), (orientations, GEMPY_ORIENTATIONS, second)]
+        if orientations is None and (count := int(points.oriented.sum())):
+            lost = counted(count, "orientation is", "orientations are")
+            warn(f"{lost} not written: name a file with orientations=")
+    for path, headings, columns in written:
+        if path is not None:
+            with open_table(path, overwrite=overwrite) as file:
+                file.write(memoryview(csv_bytes(headings, column_rows(columns))))
+    return points
 
 
 # --- Composites of an interval table.

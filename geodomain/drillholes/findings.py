@@ -370,9 +370,9 @@ class Finding:
     @property
     def first(self) -> tuple[str, ...]:
         """The texts of the first five cases, without repetitions."""
-        return tuple(islice(dict.fromkeys(str(case) for case in self._some()), SHOWN))
+        return tuple(islice(dict.fromkeys(str(case) for case in self._first_cases()), SHOWN))
 
-    def _some(self) -> Iterator[Case]:
+    def _first_cases(self) -> Iterator[Case]:
         return islice(self.cases(), 1 << 12)
 
     def cases(self) -> Iterator[Case]:
@@ -421,7 +421,7 @@ class Finding:
 
 
 def note(
-    found: list[Finding],
+    findings: list[Finding],
     code: str,
     holes: Iterable[str],
     where: Callable[[int], str] | Sequence[str] = (),
@@ -436,7 +436,7 @@ def note(
     each = list(holes)
     if each:
         places = _getter(where), _getter(value)
-        found.append(Finding(code, each, *places, False, table, rows, others, detail))
+        findings.append(Finding(code, each, *places, False, table, rows, others, detail))
 
 
 def _getter(texts: Callable[[int], str] | Sequence[str]) -> Callable[[int], str]:
@@ -471,7 +471,7 @@ def require_codes(accept: Sequence[str]) -> tuple[tuple[str, str | None], ...]:
 
 
 def accepted(
-    found: Iterable[Finding],
+    findings: Iterable[Finding],
     passed: Iterable[tuple[str, str | None]],
     names: Sequence[str] | None = None,
 ) -> list[Finding]:
@@ -480,13 +480,13 @@ def accepted(
     If only some holes of a warning are accepted, the finding is split into a warning and a note.
     If `names`, the ids of all holes, is given, warn about an accepted hole that does not exist.
     """
-    found = list(found)
+    findings = list(findings)
     by_code: dict[str, set[str | None]] = {}
     for code, hole in passed:
         by_code.setdefault(code, set()).add(hole)
     if names is not None:
-        known = {None, *names, *(hole for each in found for hole in each.holes)}
-        strange = [(code, hole) for code, holes in by_code.items() for hole in holes - known]
+        existing = {None, *names, *(hole for each in findings for hole in each.holes)}
+        strange = [(code, hole) for code, holes in by_code.items() for hole in holes - existing]
         for code, hole in strange:
             meant = id_proposals([hole or ""], names)[0]
             wanted = f"{code}:{hole}"
@@ -494,7 +494,7 @@ def accepted(
                 f"accept={wanted!r} names a hole that does not exist{': ' if meant else ''}{meant}"
             )
     out = []
-    for each in found:
+    for each in findings:
         holes = by_code.get(each.code, set())
         if not holes or not each.bad:
             out.append(each)
@@ -507,9 +507,9 @@ def accepted(
     return out
 
 
-def refuse_bad(found: Iterable[Finding], tables: str) -> None:
+def refuse_bad(findings: Iterable[Finding], tables: str) -> None:
     """Raise TableError if any of the findings is a warning."""
-    bad = [each for each in found if each.bad]
+    bad = [each for each in findings if each.bad]
     if bad:
         more = f"; and {counted(len(bad) - 3, 'more warning')}" if len(bad) > 3 else ""
         message = (
@@ -519,24 +519,24 @@ def refuse_bad(found: Iterable[Finding], tables: str) -> None:
         raise TableError(message)
 
 
-def sentences(found: Iterable[Finding]) -> list[str]:
+def sentences(findings: Iterable[Finding]) -> list[str]:
     """Return the text and remedy of each warning among findings."""
-    return [f"{each}. {each.mend}" for each in found if each.bad]
+    return [f"{each}. {each.mend}" for each in findings if each.bad]
 
 
-def notes_of(found: Iterable[Finding], dips: str) -> list[str]:
+def notes_of(findings: Iterable[Finding], dips: str) -> list[str]:
     """Return the lines below a summary: the sign of dips, and the notes among the findings.
 
     Warnings are not included; see `sentences`.
     """
     lines = [f"dips: {dips}"] if dips else []
-    return lines + [f"note: {each}" for each in found if not each.bad]
+    return lines + [f"note: {each}" for each in findings if not each.bad]
 
 
 # Ids
 
 
-def id_proposals(strange: Sequence[str], known: Iterable[str]) -> list[str]:
+def id_proposals(strange: Sequence[str], names: Iterable[str]) -> list[str]:
     """Propose, for each unknown id, the known id that differs only in case, zeros or blanks.
 
     A proposal is a question such as "is it 'DH1'?". It is "" if there is no such id, or more than
@@ -545,13 +545,13 @@ def id_proposals(strange: Sequence[str], known: Iterable[str]) -> list[str]:
     if not strange:
         return []
     alike: dict[str, list[str]] = {}
-    for name in known:
+    for name in names:
         alike.setdefault(id_skeleton(name), []).append(name)
-    found = []
+    proposals = []
     for text in strange:
         same = [name for name in alike.get(id_skeleton(text), ()) if name != text]
-        found.append(f"is it {same[0]!r}?" if len(same) == 1 else "")
-    return found
+        proposals.append(f"is it {same[0]!r}?" if len(same) == 1 else "")
+    return proposals
 
 
 def id_skeleton(name: str) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from geodomain.checks.blocks import say_box
 from geodomain.compute.data import Floats
-from geodomain.domains.order import DomainsLike
+from geodomain.domains.order import ConditionCounts, DomainsLike
 from geodomain.domains.sources import as_domains, domains_to_label
 from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
 from geodomain.drillholes.findings import Finding, notes_of
@@ -42,12 +42,13 @@ from geodomain.drillholes.tables import (
     refuse_unmarked,
     require_outputs,
 )
-from geodomain.errors import TableError, collect_warnings, counted, in_lines
+from geodomain.errors import TableError, collect_warnings, counted, in_lines, warn
 from geodomain.files.outputs import refuse_inputs
 from geodomain.formats.blocks import open_table, require_same_kind
+from geodomain.formats.geoh5_holes import IntervalTable
 from geodomain.formats.parquet_table import ParquetTable
 from geodomain.inputs import PathGiven
-from geodomain.labelling.evaluate import apart, explain_apart, rest_labels, with_labels
+from geodomain.labelling.evaluate import explain_apart, rest_labels, solids_apart, with_labels
 from geodomain.labelling.frames import LabelColumn, as_categorical, categories_of
 from geodomain.labelling.labeller import LOST, Labeller, new_columns
 from geodomain.labelling.settings import LabelSettings, PointKeywords, WriteKeywords
@@ -120,6 +121,8 @@ class FlagSummary:
         Device that labelled points, and the reason for the choice.
     warnings : tuple of str
         Texts of all warnings.
+    notes : tuple of str
+        Notes on values below detection in columns of conditions.
     """
 
     rows: int
@@ -136,6 +139,7 @@ class FlagSummary:
     backend: str
     backend_reason: str
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Return the summary as plain values, ready for JSON."""
@@ -148,8 +152,8 @@ class FlagSummary:
 
     def __repr__(self) -> str:
         """Return the number of samples of each domain."""
-        found = ", ".join(f"{part.name} {part.samples:,}" for part in self._shown())
-        return f"<FlagSummary of {counted(self.rows, 'interval')}: {found}>"
+        counts = ", ".join(f"{part.name} {part.samples:,}" for part in self._shown())
+        return f"<FlagSummary of {counted(self.rows, 'interval')}: {counts}>"
 
     def __str__(self) -> str:
         """Return the summary as a text table."""
@@ -184,6 +188,7 @@ class FlagSummary:
             )
         return [
             *notes,
+            *self.notes,
             *notes_of(self.findings, self.dips),
             f"{counted(self.rows, 'interval')} by {self.by} in {self.seconds:.2f} s, "
             f"{self.backend} ({self.backend_reason})",
@@ -210,11 +215,11 @@ def parts_of(
     """
     others = ("background", "unassigned", "leaking", "beyond")
     pairs = [*zip(names, names, strict=True), *zip(others, rest, strict=True)]
-    known = np.nan_to_num(lengths, posinf=0.0, neginf=0.0)
+    finite = np.nan_to_num(lengths, posinf=0.0, neginf=0.0)
     parts = []
     for code, (name, label) in enumerate(pairs):
         mine = codes == code
-        length = math.fsum(known[mine].tolist())
+        length = math.fsum(finite[mine].tolist())
         parts.append(FlaggedPart(name, label, int(mine.sum()), length))
     return tuple(parts)
 
@@ -254,7 +259,7 @@ class SampleFile(Protocol):
         """Return FROM and TO as exact decimals; only the rows in `several` are set."""
 
     def written(
-        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+        self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> bytes | memoryview:
         """Return the content of the output file: the input with new columns.
 
@@ -265,10 +270,12 @@ class SampleFile(Protocol):
 def sample_file(table: HoleTable) -> SampleFile:
     """Return the sample file from which a table was read.
 
-    Raise TableError if the file is neither text nor Parquet.
+    Raise TableError if the file is neither text nor Parquet nor a geoh5 workspace.
     """
     if table.rows is not None:
         return TextSamples(table.rows)
+    if table.workspace is not None:
+        return WorkspaceSamples(table.workspace)
     if table.parquet is None:
         message = (
             f"{table.name} is neither text nor Parquet, and the output must have the format of "
@@ -307,67 +314,98 @@ class TextSamples:
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
         """Return FROM and TO with the decimals of the text; rows outside `several` are None."""
         mark = self.text.layout.decimal.decode()
-        found = []
+        decimals = []
         for role in ("from", "to"):
             texts = self.text.spelled(rows.table.roles[role])
             values = np.empty(len(texts), object)
             for row in several.tolist():
                 values[row] = Decimal(texts[row].replace(mark, ".").lower().replace("d", "e"))
-            found.append(values)
-        return found
+            decimals.append(values)
+        return decimals
 
     def written(
-        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+        self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> bytes:
         """Return the text with cells added to each row; all other bytes are kept."""
         source, layout = self.text, self.text.layout
-        text = source if found.cuts is None else cut_rows(source, rows, found.cuts)
-        columns, cells = [label], [found.codes.astype(np.int32)]
+        text = source if flagged.cuts is None else cut_rows(source, rows, flagged.cuts)
+        columns, cells = [label], [flagged.codes.astype(np.int32)]
         if coordinates:
             mark = layout.decimal.decode()
             for axis, name in enumerate(AXES):
                 columns.append(
-                    NewColumn(name, _spelled(found.middles[:, axis], mark), numeric=True)
+                    NewColumn(name, _spelled(flagged.middles[:, axis], mark), numeric=True)
                 )
-                cells.append(np.arange(len(found.codes), dtype=np.int32))
+                cells.append(np.arange(len(flagged.codes), dtype=np.int32))
         splice = plan_splice(layout, columns, encoding=layout.encoding, name=source.name)
         return text.with_cells(splice.head, splice.vocabulary, cells)
 
 
 @dataclass(frozen=True)
-class ParquetSamples:
-    """Samples in a Parquet file."""
-
-    file: ParquetTable
+class _StoredNumbers:
+    """Samples whose FROM and TO are stored as numbers, not as text."""
 
     def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
         """Return FROM and TO as decimals; only the rows in `several` are set.
 
         A decimal has the fewest digits that convert back to the number in the file.
         """
-        found = []
+        decimals = []
         for depths in (rows.starts, rows.ends):
             values = np.empty(len(depths), object)
             values[several] = [Decimal(repr(depth)) for depth in depths[several].tolist()]
-            found.append(values)
-        return found
+            decimals.append(values)
+        return decimals
+
+
+@dataclass(frozen=True)
+class ParquetSamples(_StoredNumbers):
+    """Samples in a Parquet file."""
+
+    file: ParquetTable
 
     def written(
-        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+        self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> memoryview:
         """Return the file with added columns; other types, compression and metadata are kept."""
-        roles, cuts = rows.table.roles, found.cuts
+        roles, cuts = rows.table.roles, flagged.cuts
         depths: dict[int, Mapping[int, float]] = {}
         if cuts is not None:
             for role, pieces in (("from", cuts.begins), ("to", cuts.ends)):
                 depths[roles[role]] = {piece: float(depth) for piece, depth in pieces.items()}
-        middles = {name: found.middles[:, axis] for axis, name in enumerate(AXES)}
+        middles = {name: flagged.middles[:, axis] for axis, name in enumerate(AXES)}
         return self.file.written(
             None if cuts is None else cuts.rows,
             depths,
-            [(label, found.codes.astype(np.int32))],
+            [(label, flagged.codes.astype(np.int32))],
             middles if coordinates else {},
         )
+
+
+@dataclass(frozen=True)
+class WorkspaceSamples(_StoredNumbers):
+    """Samples in a geoh5 workspace."""
+
+    table: IntervalTable
+
+    def written(
+        self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
+    ) -> memoryview:
+        """Return a copy of the workspace with more data on its holes; all else is kept."""
+        cuts = flagged.cuts
+        depths: dict[str, Mapping[int, float]] = {}
+        if cuts is not None:
+            for role, pieces in (("from", cuts.begins), ("to", cuts.ends)):
+                name = rows.table.names[rows.table.roles[role]]
+                depths[name] = {piece: float(depth) for piece, depth in pieces.items()}
+        columns: list[tuple[NewColumn, NDArray[np.generic]]] = [
+            (label, flagged.codes.astype(np.int32))
+        ]
+        if coordinates:
+            for axis, name in enumerate(AXES):
+                measured = NewColumn(name, (), numeric=True, measured=True)
+                columns.append((measured, flagged.middles[:, axis]))
+        return self.table.written(None if cuts is None else cuts.rows, depths, columns)
 
 
 def _spelled(values: Floats, mark: str) -> tuple[str, ...]:
@@ -471,40 +509,43 @@ def flag_file(
         message = f"by is {by!r}; use {', '.join(map(repr, BY))}"
         raise ValueError(message)
     least = check_length(min_length)
-    asked = read_keywords(LabelSettings, keywords, FlagKeywords)
+    call_settings = read_keywords(LabelSettings, keywords, FlagKeywords)
     holes = among(HoleKeywords, keywords)
     tables = [intervals, collar, survey, holes.get("topography")]
     places = require_outputs([output], tables, overwrite=overwrite, formats="any")
     if output is not None:
         require_same_kind(os.fspath(intervals), os.fspath(output))
     with collect_warnings() as warned:
-        given = domains_to_label(domains, weld=asked.weld)
-        refuse_inputs(places, given.files)
-        labeller = Labeller(given.domains, asked)
-        settings = with_labels(asked, given.domains)
-        _, reading = reading_of(holes, asked.threads)
+        sources = domains_to_label(domains, weld=call_settings.weld)
+        refuse_inputs(places, sources.files)
+        labeller = Labeller(sources.domains, call_settings)
+        settings = with_labels(call_settings, sources.domains)
+        _, reading = reading_of(holes, call_settings.threads)
         table = read_table(intervals, "intervals", reading, also=None)
-        made = Drillholes(collar, survey, table, threads=asked.threads, **holes)
+        made = Drillholes(collar, survey, table, threads=call_settings.threads, **holes)
         refuse_unmarked(reading, [*table.names, *made.report.columns])
         rows, source = made.match(table), sample_file(table)
-        findings = made.tell(given.domains)
-        if not asked.allow_disjoint:
+        findings = made.tell(sources.domains)
+        if not call_settings.allow_disjoint:
             refuse_apart(labeller, made, rows)
-        flags = flag_middles(made.paths, rows, labeller)
+        seen = ConditionCounts()
+        flags = flag_middles(made.paths, rows, labeller, seen)
+        for sentence in seen.warnings("sample"):
+            warn(sentence)
         cuts = None
         if by != "middle":
-            parts = flag_parts(made.paths, rows, labeller)
+            parts = flag_parts(made.paths, rows, labeller, ConditionCounts())
             if by == "majority":
                 flags = Flags(majority(rows, parts, labeller), flags.middles)
             else:
                 lost = np.full(len(rows.starts), len(labeller.targets) + LOST, np.intp)
                 several = np.flatnonzero(np.bincount(parts.rows, minlength=len(lost)) > 1)
                 cuts = make_cuts(len(lost), parts, lost, source.spelled(rows, several), least)
-        found = flagged_rows(made, rows, flags, cuts)
-        pieces = np.arange(len(found.codes)) if cuts is None else cuts.rows
-        findings += settle(made, without_domain(rows, pieces, found.codes, labeller))
+        flagged = flagged_rows(made, rows, flags, cuts)
+        pieces = np.arange(len(flagged.codes)) if cuts is None else cuts.rows
+        findings += settle(made, without_domain(rows, pieces, flagged.codes, labeller))
         (new,) = new_columns(settings, labeller.targets)
-        written = source.written(rows, found, new, coordinates=coordinates)
+        written = source.written(rows, flagged, new, coordinates=coordinates)
         if output is not None:
             layout = None if table.rows is None else table.rows.layout
             with open_table(output, overwrite=overwrite, layout=layout) as target:
@@ -514,19 +555,23 @@ def flag_file(
         rows=len(rows.starts),
         by=by,
         parts=parts_of(
-            [one.name for one in labeller.targets], settings.rest, found.codes, found.lengths
+            [target.name for target in labeller.targets],
+            settings.rest,
+            flagged.codes,
+            flagged.lengths,
         ),
         cut=cuts.cut if cuts else 0,
         slivers=cuts.slivers if cuts else 0,
         unusable=int((~rows.usable).sum()),
         findings=findings,
         dips=made.report.dips,
-        columns=(asked.column, *(AXES if coordinates else ())),
+        columns=(call_settings.column, *(AXES if coordinates else ())),
         output=None if output is None else os.fspath(output),
         seconds=time.perf_counter() - began,
         backend=machine,
         backend_reason=reason,
         warnings=tuple(warned),
+        notes=tuple(seen.notes()),
     )
 
 
@@ -536,9 +581,9 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
         return
     box = np.array(holes.report.bounds)
     targets = labeller.targets
-    if len(apart(targets, box)) < max(len(targets), 1):
+    if len(solids_apart(targets, box)) < max(len(targets), 1):
         return
-    reason = next(filter(None, (explain_apart(one.bounds, box) for one in targets)), "")
+    reason = next(filter(None, (explain_apart(target.bounds, box) for target in targets)), "")
     message = (
         f"no domain meets the drillholes. The holes extend over {say_box(box)}, and "
         f"{targets[0].name} over {say_box(targets[0].bounds)}: "
@@ -646,16 +691,16 @@ def flag(
         raise ValueError(message)
     least = check_length(min_length)
     ordered = as_domains(domains)
-    asked = read_keywords(LabelSettings, settings, FrameKeywords)
-    labeller = Labeller(ordered, asked)
-    taken = cast("IntoDataFrame", frame)
+    call_settings = read_keywords(LabelSettings, settings, FrameKeywords)
+    labeller = Labeller(ordered, call_settings)
+    samples = cast("IntoDataFrame", frame)
     holes = for_samples(holes, among(SampleKeywords, settings))
-    rows = holes.match(taken)
+    rows = holes.match(samples)
     holes.tell(ordered)
     settle(holes, rows.findings)
-    native = BlockFrame(taken, rows.table.name)
+    native = BlockFrame(samples, rows.table.name)
     names = [target.name for target in ordered.targets]
-    rest, lost = rest_labels(ordered, names, asked)
+    rest, lost = rest_labels(ordered, names, call_settings)
     categories, table = categories_of(ordered, rest, lost)
     every = np.arange(len(native))
     if by == "middle":

@@ -13,12 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Bools, Floats
-from geodomain.domains.order import allowed_rows, condition_columns
+from geodomain.domains.order import (
+    ConditionCounts,
+    allowed_rows,
+    condition_columns,
+    unmet_in,
+)
 from geodomain.drillholes.crossings import cross_walls
 from geodomain.drillholes.curves import HolePaths
 from geodomain.drillholes.findings import Finding, note
 from geodomain.drillholes.intervals import Intervals
-from geodomain.errors import DomainError
+from geodomain.errors import DomainError, warn
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.mesh.edges import rim
 from geodomain.mesh.mesh import Mesh
@@ -67,18 +72,28 @@ class Flags:
     middles: Floats
 
 
-def flag_middles(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Flags:
-    """Label each interval by the point of its hole halfway between FROM and TO."""
+def flag_middles(
+    holes: HolePaths, rows: Intervals, labeller: Labeller, counts: ConditionCounts | None = None
+) -> Flags:
+    """Label each interval by the point of its hole halfway between FROM and TO.
+
+    `counts` receives the counts of `allowed_in`.
+    """
     usable = np.flatnonzero(rows.usable)
     middles = np.full((len(rows.holes), 3), np.nan)
     depths = 0.5 * (rows.starts[usable] + rows.ends[usable])
     middles[usable] = holes.points_at(rows.holes[usable], depths)
-    codes = _judged(labeller, middles, allowed_in(labeller, rows))
+    codes = _codes_of(labeller, middles, allowed_in(labeller, rows, counts))
     return Flags(codes, middles)
 
 
-def flag_parts(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Parts:
-    """Cut each usable interval at every wall, and label each part by its middle point."""
+def flag_parts(
+    holes: HolePaths, rows: Intervals, labeller: Labeller, counts: ConditionCounts | None = None
+) -> Parts:
+    """Cut each usable interval at every wall, and label each part by its middle point.
+
+    `counts` receives the counts of `allowed_in`.
+    """
     used = np.unique(rows.holes[rows.usable])
     walls = wall_depths(holes, labeller, used)
     usable = np.flatnonzero(rows.usable)
@@ -86,13 +101,13 @@ def flag_parts(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Parts:
         rows.holes[usable], rows.starts[usable], rows.ends[usable], *walls
     )
     parts = usable[owners]
-    allowed = allowed_in(labeller, rows)
+    allowed = allowed_in(labeller, rows, counts)
     codes = np.empty(len(parts), np.intp)
     for begin in range(0, len(parts), _PART):
         some = slice(begin, begin + _PART)
         middles = holes.points_at(rows.holes[parts[some]], 0.5 * (begins[some] + ends[some]))
         part_allowed = allowed and [None if mask is None else mask[parts[some]] for mask in allowed]
-        codes[some] = labeller.judge(middles, part_allowed).codes
+        codes[some] = labeller.label(middles, part_allowed).codes
     return Parts(parts, begins, ends, codes)
 
 
@@ -124,7 +139,9 @@ def label_gaps(
     middles = holes.points_at(gap_holes[pieces], 0.5 * (begins + stops))
     never = np.zeros(len(pieces), np.bool_)
     allowed = [never if some else None for _, some in labeller.domains.conditions]
-    codes = _judged(labeller, middles, allowed if any(mask is never for mask in allowed) else None)
+    codes = _codes_of(
+        labeller, middles, allowed if any(mask is never for mask in allowed) else None
+    )
     return gap_holes, Parts(pieces, begins, stops, codes)
 
 
@@ -142,13 +159,13 @@ def without_domain(
     labeller : Labeller
         The domains.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     lost = (codes >= len(labeller.targets) + LOST) & rows.usable[pieces]
     samples = np.unique(pieces[lost]).tolist()
     order, ids = rows.table.ids
-    note(found, "sample-unassigned", [ids[order[row]] for row in samples],
+    note(findings, "sample-unassigned", [ids[order[row]] for row in samples],
          lambda number: f"at {rows.starts[samples[number]]:g}")  # fmt: skip
-    return found
+    return findings
 
 
 def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.intp]:
@@ -287,10 +304,21 @@ def place_in(
     return low
 
 
-def allowed_in(labeller: Labeller, rows: Intervals) -> list[Bools | None] | None:
-    """Return, for each domain, the mask of intervals that meet its conditions; None means all."""
-    condition_columns(labeller.domains, rows.table.names, rows.table.name)
-    return allowed_rows(labeller.domains, rows.table.column)
+def allowed_in(
+    labeller: Labeller, rows: Intervals, counts: ConditionCounts | None = None
+) -> list[Bools | None] | None:
+    """Return, for each domain, the mask of intervals that meet its conditions; None means all.
+
+    `counts` receives the counts of unusual values in columns of conditions; if None, this function
+    warns about them.
+    """
+    domains = labeller.domains
+    condition_columns(domains, rows.table.names, rows.table.name)
+    allowed = allowed_rows(domains, rows.table.column, counts, row="sample")
+    if counts is not None and allowed is not None:
+        for sentence in unmet_in(domains, allowed, "sample"):
+            warn(sentence)
+    return allowed
 
 
 def condition_names(labeller: Labeller) -> list[str]:
@@ -298,7 +326,7 @@ def condition_names(labeller: Labeller) -> list[str]:
     return [each.column for _, group in labeller.domains.conditions for each in group]
 
 
-def _judged(
+def _codes_of(
     labeller: Labeller, points: Floats, allowed: Sequence[Bools | None] | None
 ) -> NDArray[np.intp]:
     """Return the domain code of each point; points are labelled in batches of limited size."""
@@ -306,7 +334,7 @@ def _judged(
     for begin in range(0, len(points), _PART):
         some = slice(begin, begin + _PART)
         part_allowed = allowed and [None if mask is None else mask[some] for mask in allowed]
-        codes[some] = labeller.judge(points[some], part_allowed).codes
+        codes[some] = labeller.label(points[some], part_allowed).codes
     return codes
 
 

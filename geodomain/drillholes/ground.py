@@ -26,9 +26,9 @@ class Ground(NamedTuple):
 
         If the ground has several elevations there, the elevation nearest to the point is returned.
         """
-        found = np.full(len(points), np.nan)
+        nearest = np.full(len(points), np.nan)
         if not len(points):
-            return found
+            return nearest
         for tile in self.tiles:
             low = min(float(tile.bounds[0, 2]), float(points[:, 2].min())) - 1.0
             high = max(float(tile.bounds[1, 2]), float(points[:, 2].max())) + 1.0
@@ -38,9 +38,9 @@ class Ground(NamedTuple):
                 hits = intersector.intersect(ends, mode="all")
             heights = high + hits.t * (low - high)
             for row, height in zip(hits.segment.tolist(), heights.tolist(), strict=True):
-                if not abs(height - points[row, 2]) >= abs(found[row] - points[row, 2]):
-                    found[row] = height
-        return found
+                if not abs(height - points[row, 2]) >= abs(nearest[row] - points[row, 2]):
+                    nearest[row] = height
+        return nearest
 
 
 def ground_of(topography: MeshesLike | None) -> Ground | None:
@@ -63,7 +63,14 @@ def topography_among(surfaces: Iterable[Ground], holes: HolePaths) -> Ground | N
     return None
 
 
-def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> None:
+def in_radians(findings: Iterable[Finding]) -> bool:
+    """Return whether a finding says that angles seem to be radians."""
+    return any(each.code == "angles-radians" for each in findings)
+
+
+def check_topography(
+    findings: list[Finding], ground: Ground, holes: HolePaths, *, radians: bool = False
+) -> None:
     """Compare collars, and the ends of holes, with a topography.
 
     A collar is off the topography if its distance from the topography exceeds both 10 times the
@@ -71,19 +78,20 @@ def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> 
 
     Dips seem to be measured from the vertical if two conditions are met. First, at least half of
     the holes with a correct collar end above the topography, or far outside its box in plan.
-    Second, at most a fifth of these holes would end there if their dips were converted.
+    Second, at most a fifth of these holes would end there if their dips were converted. Angles in
+    radians also put ends of holes in wrong places: if `radians` is true, dips are not suspected.
     """
     collars, names = holes.collars, holes.names
     heights = ground.heights(collars)
     away = collars[:, 2] - heights
-    known = np.isfinite(away)
-    if not known.any():
+    finite = np.isfinite(away)
+    if not finite.any():
         return
-    spread = float(np.median(np.abs(away[known] - np.median(away[known]))))
+    spread = float(np.median(np.abs(away[finite] - np.median(away[finite]))))
     slack = max(10.0 * spread, 0.05 * float(np.median(holes.ends)))
     with np.errstate(invalid="ignore"):
         off = np.flatnonzero(np.abs(away) > slack)
-    note(found, "collar-off-topography", [names[row] for row in off],
+    note(findings, "collar-off-topography", [names[row] for row in off],
          value=lambda number: f"z {collars[off[number], 2]:.10g}, "
          f"{ground.name} {heights[off[number]]:.10g}")  # fmt: skip
     sound = np.abs(np.nan_to_num(away, nan=np.inf)) <= slack
@@ -92,21 +100,21 @@ def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> 
     with np.errstate(invalid="ignore"):
         above = sound & (ends[:, 2] - levels > slack)
     rows = np.flatnonzero(above)
-    note(found, "end-above-topography", [names[row] for row in rows],
+    note(findings, "end-above-topography", [names[row] for row in rows],
          value=lambda number: f"z {ends[rows[number], 2]:.10g}, "
          f"{ground.name} {levels[rows[number]]:.10g}")  # fmt: skip
     lost = int((above | (sound & _beyond(ground, ends))).sum())
-    if lost < 2 or 2 * lost < int(sound.sum()):
+    if radians or lost < 2 or 2 * lost < int(sound.sum()):
         return
     other = _from_vertical(holes)
     others = other.at(other.find(np.arange(len(holes)), holes.ends), holes.ends)
     with np.errstate(invalid="ignore"):
         high = others[:, 2] - ground.heights(others) > slack
     if 5 * int((sound & (high | _beyond(ground, others))).sum()) <= lost:
-        note(found, "dip-from-vertical", [names[row] for row in np.flatnonzero(sound)])
+        note(findings, "dip-from-vertical", [names[row] for row in np.flatnonzero(sound)])
 
 
-def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -> None:
+def check_dips(findings: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -> None:
     """Add a finding if dips seem to be measured from the vertical, judged by the solids' boxes.
 
     Holes are usually drilled into the modelled solids. Solids in which most holes begin are
@@ -114,7 +122,7 @@ def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -
     box of another solid. Second, at least four fifths of these holes would enter a box if their
     dips were measured from the vertical.
     """
-    if not solids or any(each.code == "dip-from-vertical" for each in found):
+    if not solids or any(each.code == "dip-from-vertical" for each in findings):
         return
     boxes = np.array([mesh.bounds for mesh in solids])
     starts = [((holes.collars >= low) & (holes.collars <= high)).all(axis=1) for low, high in boxes]
@@ -128,7 +136,7 @@ def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -
         return
     mended = np.logical_and(lost, _enters(boxes, _from_vertical(holes), holes.ends))
     if 5 * int(mended.sum()) >= 4 * int(lost.sum()):
-        note(found, "dip-from-vertical", [holes.names[row] for row in np.flatnonzero(mended)],
+        note(findings, "dip-from-vertical", [holes.names[row] for row in np.flatnonzero(mended)],
              value=lambda _: "stays out of the box of every solid")  # fmt: skip
 
 

@@ -18,6 +18,8 @@ from geodomain.tables.numbers import MARKS
 _MOST_BEND = np.deg2rad(179.0)
 # In radians: a right angle, rounded up, and the least dip of a steep hole; fewest such holes.
 _QUARTER, _STEEP_ENOUGH, _ENOUGH = 1.571, 0.349, 5
+# So many angles are multiples of a tenth of a degree by chance in fewer than 1 in 10^9 surveys.
+_ENOUGH_FOR_TENTHS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,38 +108,41 @@ def make_stations(
     -------
     Stations
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     left_out: dict[int, str] = {}
-    rows = _usable(rows, names, found, left_out)
-    rows = _sorted(rows, names, found)
-    rows = _single(rows, names, found, left_out)
+    rows = _usable(rows, names, findings, left_out)
+    rows = _sorted(rows, names, findings)
+    rows = _single(rows, names, findings, left_out)
     counts = np.bincount(rows.holes, minlength=len(names))
     bare = np.flatnonzero(counts == 0)
     if vertical:
-        _note(found, "station-vertical", names, bare)
+        _note(findings, "station-vertical", names, bare)
         rows = _with_first(rows, bare, np.zeros(len(bare)), np.full(len(bare), 90.0))
     else:
         _note(
-            found, "station-none", names, [hole for hole in bare.tolist() if hole not in left_out]
+            findings,
+            "station-none",
+            names,
+            [hole for hole in bare.tolist() if hole not in left_out],
         )
         left_out = dict.fromkeys(bare.tolist(), "station-none") | left_out
     begins = _begins(rows.holes)
     single = begins[counts[rows.holes[begins]] == 1]
-    _note(found, "station-single", names, rows.holes[single], rows=rows.places[single])
+    _note(findings, "station-single", names, rows.holes[single], rows=rows.places[single])
     last = rows.depths[np.append(begins[1:], len(rows.depths))[: len(begins)] - 1]
     late = begins[rows.depths[begins] > 0] if len(begins) else begins
     firsts = rows.depths[late]
-    _note(found, "station-late", names, rows.holes[late], rows=rows.places[late],
+    _note(findings, "station-late", names, rows.holes[late], rows=rows.places[late],
           detail=lambda number: f"the first station is at {firsts[number]:.10g}")  # fmt: skip
     rows = _with_first(rows, rows.holes[late], rows.azimuths[late], rows.dips[late])
-    return _gathered(rows, last, names, found, left_out, bend)
+    return _gathered(rows, last, names, findings, left_out, bend)
 
 
 def _gathered(
     rows: SurveyRows,
     last: Floats,
     names: list[str],
-    found: list[Finding],
+    findings: list[Finding],
     left_out: dict[int, str],
     bend: tuple[float, float],
 ) -> Stations:
@@ -150,60 +155,66 @@ def _gathered(
     bends, _ = bends_between(tangents[later - 1], tangents[later])
     back = later[bends > _MOST_BEND]
     sharp, first = np.unique(rows.holes[back], return_index=True)
-    _note(found, "station-turns-back", names, sharp, rows=rows.places[back[first]],
+    _note(findings, "station-turns-back", names, sharp, rows=rows.places[back[first]],
           others=rows.places[back[first] - 1])  # fmt: skip
     left_out |= dict.fromkeys(sharp.tolist(), "station-turns-back")
     out = np.zeros(len(names), np.bool_)
     out[list(left_out)] = True
-    kept = ~out[rows.holes]
+    usable = ~out[rows.holes]
     holes = rows.holes[begins]
     counts = np.diff(np.append(begins, len(rows.holes)))[~out[holes]]
     holes, last = holes[~out[holes]], last[~out[holes]]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    places = rows.places[kept]
-    check_bends(found, names, holes, offsets, rows.depths[kept], tangents[kept], bend, places)
+    places = rows.places[usable]
+    check_bends(
+        findings, names, holes, offsets, rows.depths[usable], tangents[usable], bend, places
+    )
     return Stations(
         holes,
         offsets,
-        rows.depths[kept],
-        tangents[kept],
+        rows.depths[usable],
+        tangents[usable],
         last,
         places,
-        found,
+        findings,
         left_out,
     )
 
 
 def _usable(
-    rows: SurveyRows, names: list[str], found: list[Finding], left_out: dict[int, str]
+    rows: SurveyRows, names: list[str], findings: list[Finding], left_out: dict[int, str]
 ) -> SurveyRows:
     """Leave out incomplete rows, and holes with impossible dips."""
-    known = rows.holes >= 0
+    of_hole = rows.holes >= 0
     exchanged = check_angles(
-        found, names, rows.holes, rows.depths, rows.azimuths, rows.dips, rows.places
+        findings, names, rows.holes, rows.depths, rows.azimuths, rows.dips, rows.places
     )
-    steep = known & (np.abs(rows.dips) > 90.0)
+    steep = of_hole & (np.abs(rows.dips) > 90.0)
     left_out |= dict.fromkeys(rows.holes[steep].tolist(), "dip-beyond")
     left_out |= dict.fromkeys(rows.holes[exchanged].tolist(), "angles-exchanged")
-    above = known & (rows.depths < 0)
-    _note_rows(found, "station-above", names, rows, above)
-    lacking = known & ~rows.complete
+    above = of_hole & (rows.depths < 0)
+    _note_rows(findings, "station-above", names, rows, above)
+    lacking = of_hole & ~rows.complete
     azimuths = np.where(np.abs(rows.dips) == 90.0, np.nan_to_num(rows.azimuths), rows.azimuths)
-    _note_rows(found, "station-incomplete", names, rows, lacking)
-    kept = np.flatnonzero(known & ~steep & ~above & ~lacking)
+    _note_rows(findings, "station-incomplete", names, rows, lacking)
+    usable = np.flatnonzero(of_hole & ~steep & ~above & ~lacking)
     return SurveyRows(
-        rows.holes[kept], rows.depths[kept], azimuths[kept], rows.dips[kept], rows.places[kept]
+        rows.holes[usable],
+        rows.depths[usable],
+        azimuths[usable],
+        rows.dips[usable],
+        rows.places[usable],
     )
 
 
-def _sorted(rows: SurveyRows, names: list[str], found: list[Finding]) -> SurveyRows:
+def _sorted(rows: SurveyRows, names: list[str], findings: list[Finding]) -> SurveyRows:
     """Sort rows by hole and depth; add a finding for holes that were not in order."""
     order = np.argsort(rows.holes, kind="stable")
     holes, depths = rows.holes[order], rows.depths[order]
     back = np.flatnonzero((holes[1:] == holes[:-1]) & (depths[1:] < depths[:-1]))
     mixed, first = np.unique(holes[back], return_index=True)
     places = rows.places[order]
-    _note(found, "station-order", names, mixed, rows=places[back[first] + 1],
+    _note(findings, "station-order", names, mixed, rows=places[back[first] + 1],
           others=places[back[first]])  # fmt: skip
     if back.size:
         order = np.lexsort((rows.depths, rows.holes))
@@ -211,22 +222,22 @@ def _sorted(rows: SurveyRows, names: list[str], found: list[Finding]) -> SurveyR
 
 
 def _single(
-    rows: SurveyRows, names: list[str], found: list[Finding], left_out: dict[int, str]
+    rows: SurveyRows, names: list[str], findings: list[Finding], left_out: dict[int, str]
 ) -> SurveyRows:
     """Drop repeated stations; leave out holes with two directions at the same depth."""
     again = (rows.holes[1:] == rows.holes[:-1]) & (rows.depths[1:] == rows.depths[:-1])
     turned = np.abs(rows.azimuths[1:] - rows.azimuths[:-1]) % 360.0
     same = (rows.dips[1:] == rows.dips[:-1]) & ((turned == 0) | (np.abs(rows.dips[1:]) == 90.0))
     twice, other = np.flatnonzero(again & same) + 1, np.flatnonzero(again & ~same) + 1
-    _note(found, "station-twice", names, rows.holes[twice], rows.depths[twice],
+    _note(findings, "station-twice", names, rows.holes[twice], rows.depths[twice],
           rows=rows.places[twice], others=rows.places[twice - 1])  # fmt: skip
     apart, first = np.unique(rows.holes[other], return_index=True)
-    _note(found, "station-differs", names, apart, rows=rows.places[other[first]],
+    _note(findings, "station-differs", names, apart, rows=rows.places[other[first]],
           others=rows.places[other[first] - 1])  # fmt: skip
     left_out |= dict.fromkeys(rows.holes[other].tolist(), "station-differs")
-    kept = np.ones(len(rows.holes), np.bool_)
-    kept[twice] = kept[other] = False
-    return _take(rows, np.flatnonzero(kept))
+    mask = np.ones(len(rows.holes), np.bool_)
+    mask[twice] = mask[other] = False
+    return _take(rows, np.flatnonzero(mask))
 
 
 def _with_first(
@@ -265,7 +276,7 @@ def _begins(holes: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _note(
-    found: list[Finding],
+    findings: list[Finding],
     code: str,
     names: list[str],
     holes: Iterable[int],
@@ -277,12 +288,12 @@ def _note(
 ) -> None:
     """Add a finding about holes, or about stations of holes if their depths are given."""
     where = [] if depths is None else [f"at {depth:g}" for depth in depths.tolist()]
-    note(found, code, [names[hole] for hole in holes], where, table="survey", rows=rows,
+    note(findings, code, [names[hole] for hole in holes], where, table="survey", rows=rows,
          others=others, detail=detail)  # fmt: skip
 
 
 def _note_rows(
-    found: list[Finding], code: str, names: list[str], rows: SurveyRows, which: NDArray[np.bool_]
+    findings: list[Finding], code: str, names: list[str], rows: SurveyRows, which: NDArray[np.bool_]
 ) -> None:
     """Add a finding about stations; the text of each station says which numbers it lacks."""
     places = np.flatnonzero(which)
@@ -297,7 +308,7 @@ def _note_rows(
         at = rows.depths[places[number]]
         return "" if np.isnan(at) else f"at {at:g}"
 
-    note(found, code, [names[hole] for hole in rows.holes[places].tolist()], depth, lack,
+    note(findings, code, [names[hole] for hole in rows.holes[places].tolist()], depth, lack,
          table="survey", rows=rows.places[places])  # fmt: skip
 
 
@@ -305,7 +316,7 @@ def _note_rows(
 
 
 def check_angles(
-    found: list[Finding],
+    findings: list[Finding],
     names: Sequence[str],
     holes: NDArray[np.intp],
     depths: Floats,
@@ -317,7 +328,7 @@ def check_angles(
 
     Parameters
     ----------
-    found : list of Finding
+    findings : list of Finding
         List to which findings are added.
     names : sequence of str
         Ids of the holes.
@@ -336,14 +347,14 @@ def check_angles(
 
     def add(code: str, which: Bools, values: Floats) -> None:
         rows = np.flatnonzero(which)
-        note(found, code, (names[holes[row]] for row in rows),
+        note(findings, code, (names[holes[row]] for row in rows),
              _depth_of(depths, rows), lambda number: f"{values[rows[number]]:.10g}",
              table="survey", rows=places[rows])  # fmt: skip
 
-    known = holes >= 0
+    of_hole = holes >= 0
     with np.errstate(invalid="ignore"):
-        aimed = known & (np.abs(dips) != 90.0) & np.isfinite(azimuths)
-        exchanged = known & (np.abs(dips) > 90) & (np.abs(dips) <= 360) & (np.abs(azimuths) <= 90)
+        aimed = of_hole & (np.abs(dips) != 90.0) & np.isfinite(azimuths)
+        exchanged = of_hole & (np.abs(dips) > 90) & (np.abs(dips) <= 360) & (np.abs(azimuths) <= 90)
         exchanged &= azimuths != 0
         marks = aimed & np.isin(azimuths, list(MARKS))
         negative = aimed & (azimuths < 0) & ~marks
@@ -351,10 +362,10 @@ def check_angles(
             marks &= azimuths < -360
         beyond = aimed & ~marks & ~exchanged & (np.abs(azimuths) > 360)
         wrapped = aimed & ~marks & ~exchanged & (azimuths < 0) & (azimuths >= -360)
-        steep = known & (np.abs(dips) > 90) & ~exchanged
+        steep = of_hole & (np.abs(dips) > 90) & ~exchanged
     rows = np.flatnonzero(exchanged)
     note(
-        found,
+        findings,
         "angles-exchanged",
         (names[holes[row]] for row in rows),
         _depth_of(depths, rows),
@@ -370,7 +381,7 @@ def check_angles(
     if _are_radians(azimuths[usable], dips[usable]):
         add("angles-radians", usable, azimuths)
     else:
-        stated = known & np.isfinite(dips) & (dips != 0)
+        stated = of_hole & np.isfinite(dips) & (dips != 0)
         if _dips_are_radians(dips[stated], len(np.unique(holes[stated]))):
             add("angles-radians", stated, dips)
     return exchanged
@@ -386,14 +397,14 @@ def _are_radians(azimuths: Floats, dips: Floats) -> bool:
 
     All azimuths must be from 0 to 2 pi. Degrees can be so small too, if all holes go north.
     Therefore one of three other conditions must be met. (1) Azimuths, converted to degrees, are
-    whole numbers. (2) Azimuths spread by more than pi and are not all whole numbers. (3) Dips are
-    from -pi/2 to pi/2 and are not all whole numbers.
+    round numbers (`_round_degrees`). (2) Azimuths spread by more than pi and are not all whole
+    numbers. (3) Dips are from -pi/2 to pi/2 and are not all whole numbers.
     """
     if len(azimuths) < 2 or (azimuths < 0).any() or (azimuths > 6.2832).any():
         return False
     low = bool((np.abs(dips) <= 1.5708).all()) and bool((dips % 1 != 0).any())
     whole = bool((azimuths % 1 == 0).all())
-    if not whole and _whole_degrees(np.unique(azimuths)):
+    if not whole and _round_degrees(np.unique(azimuths)):
         return True
     return (low and bool((azimuths > 0).any())) or (
         not whole and len(np.unique(azimuths)) >= 3 and float(np.ptp(azimuths)) > math.pi
@@ -404,28 +415,29 @@ def _dips_are_radians(dips: Floats, holes: int) -> bool:
     """Return whether dips seem to be radians.
 
     All dips must be from -pi/2 to pi/2. Dips of level holes in degrees can be so small too.
-    Therefore one of two other conditions must be met. (1) Dips, converted to degrees, are whole
+    Therefore one of two other conditions must be met. (1) Dips, converted to degrees, are round
     numbers, and the largest is at least 20. (2) There are at least 5 holes, and all dips have the
     same sign and are at least 20 degrees.
     """
     if holes < 2 or (np.abs(dips) > _QUARTER).any() or (dips * 10 % 1 == 0).all():
         return False
-    if float(np.abs(dips).max()) >= _STEEP_ENOUGH and _whole_degrees(np.unique(np.abs(dips))):
+    if float(np.abs(dips).max()) >= _STEEP_ENOUGH and _round_degrees(np.unique(np.abs(dips))):
         return True
     one_sign = bool((dips > 0).all() or (dips < 0).all())
     return holes >= _ENOUGH and one_sign and float(np.abs(dips).min()) >= _STEEP_ENOUGH
 
 
-def _whole_degrees(azimuths: Floats) -> bool:
-    """Return whether distinct angles in radians, converted to degrees, are whole numbers.
+def _round_degrees(azimuths: Floats) -> bool:
+    """Return whether distinct angles in radians, converted to degrees, are round numbers.
 
     The tolerance is the rounding of the radians. Angles with only two or three decimals are too
-    coarse for a test of whole degrees. Therefore they must be multiples of 5 degrees.
+    coarse for a test of whole degrees. Therefore they must be multiples of 5 degrees. If there are
+    ten angles or more with four decimals or more, tenths of a degree are enough.
     """
     decimals = next((d for d in range(6) if (np.round(azimuths, d) == azimuths).all()), 6)
     if decimals < 2:
         return False
-    step = 1.0 if decimals > 3 else 5.0
+    step = 5.0 if decimals < 4 else 1.0 if len(azimuths) < _ENOUGH_FOR_TENTHS else 0.1
     slack = max(math.degrees(0.5 * 0.1**decimals), 0.005 if len(azimuths) > 1 else 0.0005)
     angles = np.degrees(azimuths) / step
     return bool((np.abs(angles - np.round(angles)) * step <= 1.01 * slack).all())
@@ -450,7 +462,7 @@ def check_exchanged(azimuths: Floats, dips: Floats) -> bool:
 
 
 def check_bends(
-    found: list[Finding],
+    findings: list[Finding],
     names: Sequence[str],
     holes: NDArray[np.intp],
     offsets: Ints,
@@ -468,7 +480,7 @@ def check_bends(
 
     Parameters
     ----------
-    found : list of Finding
+    findings : list of Finding
         List to which the finding is added.
     names : sequence of str
         Ids of the collars.
@@ -502,7 +514,7 @@ def check_bends(
                 worst[hole] = (turn, row, row + lag)
     sharp = sorted(worst)
     first, second = (np.array([worst[hole][at] for hole in sharp], np.intp) for at in (1, 2))
-    note(found, "hole-bend", (names[holes[place]] for place in sharp),
+    note(findings, "hole-bend", (names[holes[place]] for place in sharp),
          value=[f"{turn:.1f} degrees from {depths[begin]:g} to {depths[end]:g}"
                 for turn, begin, end in (worst[place] for place in sharp)],
          table="survey", rows=places[second], others=places[first])  # fmt: skip
@@ -517,11 +529,11 @@ def _lags(owners: Ints, depths: Floats, span: float) -> Iterator[int]:
         yield lag
 
 
-def check_signs(found: list[Finding], names: Sequence[str], rising: Sequence[str]) -> None:
+def check_signs(findings: list[Finding], names: Sequence[str], rising: Sequence[str]) -> None:
     """Add a finding for holes that go up if nearly all other holes go down.
 
     If more than one hole in fifty goes up, the signs are taken as correct, because underground
     holes are often drilled upwards in fans.
     """
     if len(names) > 1 and 0 < len(rising) <= max(1, len(names) // 50):
-        note(found, "dip-sign", rising)
+        note(findings, "dip-sign", rising)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.drillholes.settings import HoleKeywords, HoleSettings
+from geodomain.drillholes.settings import DipDown, HoleKeywords, HoleSettings
 from geodomain.errors import TableError, counted
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_source
@@ -23,8 +23,10 @@ from geodomain.formats.blocks import file_of, require_table_name
 from geodomain.formats.datamine import is_table
 from geodomain.formats.datamine import read_table as read_columns
 from geodomain.formats.excel import Sheet, read_laid_out
+from geodomain.formats.geoh5_holes import IntervalTable
+from geodomain.formats.geoh5_holes import read_columns as read_holes
 from geodomain.formats.parquet_table import ParquetTable, read_parquet
-from geodomain.formats.registry import is_workbook, other_formats_named
+from geodomain.formats.registry import is_workbook, is_workspace, other_formats_named
 from geodomain.inputs import PathGiven
 from geodomain.settings import among, read_keywords
 from geodomain.tables.conditions import Column
@@ -107,7 +109,7 @@ def plain(name: str) -> str:
 
 
 def find_roles(
-    names: Sequence[str], table: Table, given: Mapping[str, str], title: str
+    names: Sequence[str], table: Table, columns: Mapping[str, str], title: str
 ) -> dict[str, int]:
     """Find the columns of a table by their roles.
 
@@ -117,7 +119,7 @@ def find_roles(
         Names of all columns.
     table : {"collar", "survey", "intervals"}
         Kind of table.
-    given : mapping of str to str
+    columns : mapping of str to str
         Column names by role, from the caller. The role ``"hole"`` applies to all tables, and
         ``"survey.hole"`` to the survey only. If a role applies to all tables, and this table has no
         column with the name, the usual names are tried.
@@ -140,23 +142,21 @@ def find_roles(
     >>> find_roles(["DH-ID", "-FROM-", "-TO-", "CU"], "intervals", {}, "assay.csv")
     {'hole': 0, 'from': 1, 'to': 2}
     """
-    found: Roles = {}
-    for role, words in _NAMES[table].items():
-        place = _given(names, table, role, given, title)
-        place = _usual(names, words.split(), title, role) if place is None else place
+    roles: Roles = {}
+    for role, place in _places_of_roles(names, table, columns, title):
         if place is not None:
-            found[role] = place
+            roles[role] = place
         elif table == "survey" or role not in _OPTIONAL:
-            _refuse(names, table, role, words.split(), title)
-    if table == "collar" and ("azimuth" in found) != ("dip" in found):
-        found.pop("azimuth", None)
-        found.pop("dip", None)
-    _refuse_twice(names, found, title)
-    return found
+            _refuse(names, table, role, _NAMES[table][role].split(), title)
+    if table == "collar" and ("azimuth" in roles) != ("dip" in roles):
+        roles.pop("azimuth", None)
+        roles.pop("dip", None)
+    _refuse_twice(names, roles, title)
+    return roles
 
 
 def roles_among(
-    names: Sequence[str], table: Table, given: Mapping[str, str], title: str
+    names: Sequence[str], table: Table, columns: Mapping[str, str], title: str
 ) -> dict[str, int]:
     """Find the columns of a table by their roles, as `find_roles`; a role may lack a column.
 
@@ -165,17 +165,21 @@ def roles_among(
     >>> roles_among(["X", "Y", "Z", "BHID", "AU"], "intervals", {}, "samples.csv")
     {'hole': 3}
     """
-    found: Roles = {}
+    places = _places_of_roles(names, table, columns, title)
+    return {role: place for role, place in places if place is not None}
+
+
+def _places_of_roles(
+    names: Sequence[str], table: Table, columns: Mapping[str, str], title: str
+) -> Iterator[tuple[str, int | None]]:
+    """Yield each role of a table, and the index of its column or None."""
     for role, words in _NAMES[table].items():
-        place = _given(names, table, role, given, title)
-        place = _usual(names, words.split(), title, role) if place is None else place
-        if place is not None:
-            found[role] = place
-    return found
+        place = _named_column(names, table, role, columns, title)
+        yield role, _usual(names, words.split(), title, role) if place is None else place
 
 
 def find_rivals(
-    names: Sequence[str], table: Table, roles: Mapping[str, int], given: Mapping[str, str]
+    names: Sequence[str], table: Table, roles: Mapping[str, int], columns: Mapping[str, str]
 ) -> dict[str, list[int]]:
     """Find, for each role, other columns whose names also fit the role.
 
@@ -194,7 +198,7 @@ def find_rivals(
     for role in roles.keys() - _COORDINATES:
         words = _NAMES[table][role].split()
         places = [place for place in free if plains[place] in words]
-        if places and _given(names, table, role, given, "") is None:
+        if places and _named_column(names, table, role, columns, "") is None:
             rivals[role] = places
     return rivals
 
@@ -204,10 +208,10 @@ def is_geometry(name: str) -> bool:
     return plain(name) in _GEOMETRY
 
 
-def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> bool:
+def has_roles(names: Sequence[str], table: Table, columns: Mapping[str, str]) -> bool:
     """Return whether a row of names can be the header: it has all roles that the table needs."""
     try:
-        find_roles(names, table, given, "")
+        find_roles(names, table, columns, "")
     except TableError:
         return False
     return True
@@ -228,14 +232,14 @@ def usual_column(names: Sequence[str], role: str) -> str | None:
     return None if place is None else names[place]
 
 
-def _given(
-    names: Sequence[str], table: Table, role: str, given: Mapping[str, str], title: str
+def _named_column(
+    names: Sequence[str], table: Table, role: str, columns: Mapping[str, str], title: str
 ) -> int | None:
     """Return the index of the column that the caller names for a role, or None."""
-    if f"{table}.{role}" in given:
-        return find_column(names, given[f"{table}.{role}"], title)
-    if role in given and plain(given[role]) in map(plain, names):
-        return find_column(names, given[role], title)
+    if f"{table}.{role}" in columns:
+        return find_column(names, columns[f"{table}.{role}"], title)
+    if role in columns and plain(columns[role]) in map(plain, names):
+        return find_column(names, columns[role], title)
     return None
 
 
@@ -277,10 +281,10 @@ def _refuse(
     raise TableError(message)
 
 
-def _refuse_twice(names: Sequence[str], found: Roles, title: str) -> None:
+def _refuse_twice(names: Sequence[str], by_role: Roles, title: str) -> None:
     """Raise TableError if one column has two roles."""
-    for place in found.values():
-        roles = [role for role, at in found.items() if at == place]
+    for place in by_role.values():
+        roles = [role for role, at in by_role.items() if at == place]
         if len(roles) > 1:
             message = (
                 f"{title}: the column {names[place]!r} has the roles "
@@ -318,9 +322,9 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Raise TableError for an unknown role."""
-        known = {f"{table}.{role}" for table in _NAMES for role in _NAMES[table]}
+        valid = {f"{table}.{role}" for table in _NAMES for role in _NAMES[table]}
         for role in self.columns:
-            if role not in known and role not in _ROLES:
+            if role not in valid and role not in _ROLES:
                 message = (
                     f"columns= names {role!r}, which is not a role; the roles are "
                     f"{', '.join(_ROLES)}. To name a column of one table only, write survey.hole"
@@ -353,14 +357,14 @@ def refuse_unmarked(reading: Reading, names: Iterable[str]) -> None:
 
     A single table may lack the column; `names` are the columns of all tables of a call.
     """
-    known = {plain_name(name): name for name in names}
+    used = {plain_name(name): name for name in names}
     options = reading.options
     for column, _ in (*options.own_missing, *options.detection_limits):
-        if plain_name(column) not in known:
+        if plain_name(column) not in used:
             keyword = "missing" if column in dict(options.own_missing) else "detection_limit"
             message = (
                 f"{keyword}= names the column {column!r}, but no table of holes uses such a "
-                f"column; the columns are {', '.join(known.values())}"
+                f"column; the columns are {', '.join(used.values())}"
             )
             raise TableError(message)
 
@@ -370,7 +374,7 @@ def refuse_unmarked(reading: Reading, names: Iterable[str]) -> None:
 
 def files_of(tables: Iterable[object]) -> tuple[Path, ...]:
     """Return the paths among `tables`; stdin and tables in memory are left out."""
-    paths = (os.fspath(one) for one in tables if isinstance(one, str | os.PathLike))
+    paths = (os.fspath(table) for table in tables if isinstance(table, str | os.PathLike))
     return tuple(file_of(path) for path in paths if path != STANDARD)
 
 
@@ -436,6 +440,12 @@ class HoleTable:
         The rows of a text file.
     parquet : ParquetTable or None
         The content of a Parquet file.
+    workspace : IntervalTable or None
+        The intervals of a geoh5 workspace.
+    down : {"auto", "positive", "negative"}
+        Sign of dips that point down, if the format states it.
+    survey : str or None
+        Path of the survey that the format stores with these collars.
     """
 
     name: str
@@ -448,6 +458,9 @@ class HoleTable:
     _column: Callable[[int], Column]
     _cells: Callable[[int, NDArray[np.intp]], list[str]]
     parquet: ParquetTable | None = None
+    workspace: IntervalTable | None = None
+    down: DipDown = "auto"
+    survey: str | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -493,17 +506,18 @@ class HoleTable:
 
 
 def read_table(
-    given: TableLike, table: Table, reading: Reading, *, also: Sequence[str] | None = ()
+    source: TableLike, table: Table, reading: Reading, *, also: Sequence[str] | None = ()
 ) -> HoleTable:
     """Read a table of holes from a file or from memory.
 
     Parameters
     ----------
-    given : path, pandas or polars DataFrame, pyarrow.Table, or HoleTable
+    source : path, pandas or polars DataFrame, pyarrow.Table, or HoleTable
         A path with the extension .parquet or .pq is read as Parquet. A Datamine .dm file is
         recognised by its content. A sheet of an Excel workbook is ``FILE:SHEET``, or FILE if only
-        one sheet has cells. Any other file is read as text; "-" is stdin. A `HoleTable` is returned
-        unchanged.
+        one sheet has cells. In a geoh5 workspace, ``FILE:GROUP`` is a group of holes, and
+        ``FILE:GROUP/TABLE`` one of its tables of intervals; names may be left out if there is only
+        one. Any other file is read as text; "-" is stdin. A `HoleTable` is returned unchanged.
     table : {"collar", "survey", "intervals"}
         Kind of table.
     reading : Reading
@@ -520,28 +534,44 @@ def read_table(
     TableError
         If a column is missing, or the text cannot be read.
     TypeError
-        If `given` is not a table.
+        If `source` is not a table.
     """
-    if isinstance(given, HoleTable):
-        return given
-    if not isinstance(given, str | os.PathLike):
-        return _of_frame(given, table, reading, f"the {table} table")
-    if os.fspath(given) == STANDARD:
+    if isinstance(source, HoleTable):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        return _of_frame(source, table, reading, f"the {table} table")
+    if os.fspath(source) == STANDARD:
         return _of_text(STANDARD, table, reading, also)
-    with Unchanged(file_of(os.fspath(given))):
-        return _of_file(Path(given), table, reading, also)
+    with Unchanged(file_of(os.fspath(source))):
+        return _of_file(Path(source), table, reading, also)
 
 
-def _of_file(given: Path, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
+def _of_file(path: Path, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
     """Read a file in the format that its extension or its content shows."""
-    if given.suffix.lower() in PARQUET:
-        file = read_parquet(given)
+    if path.suffix.lower() in PARQUET:
+        file = read_parquet(path)
         return replace(_of_frame(file.arrow, table, reading, file.name), parquet=file)
-    if is_workbook(os.fspath(given)):
-        return _of_sheet(os.fspath(given), table, reading, also)
-    if (frame := _datamine(given)) is not None:
-        return _of_frame(frame, table, reading, given.name)
-    return _of_text(os.fspath(given), table, reading, also)
+    if is_workbook(os.fspath(path)):
+        return _of_sheet(os.fspath(path), table, reading, also)
+    if is_workspace(os.fspath(path)):
+        return _of_workspace(os.fspath(path), table, reading)
+    if (frame := _datamine(path)) is not None:
+        return _of_frame(frame, table, reading, path.name)
+    return _of_text(os.fspath(path), table, reading, also)
+
+
+def _of_workspace(path: str, table: Table, reading: Reading) -> HoleTable:
+    """Read a table of a geoh5 workspace, in which dips that point down are negative."""
+    import pandas
+
+    content = read_holes(path, table)
+    made = _of_frame(pandas.DataFrame(content.columns), table, reading, content.name)
+    return replace(
+        made,
+        workspace=content.table,
+        down="negative",
+        survey=path if table == "collar" and content.has_stations else None,
+    )
 
 
 def _datamine(path: Path) -> pandas.DataFrame | None:
@@ -554,12 +584,12 @@ def _datamine(path: Path) -> pandas.DataFrame | None:
         return None
     import pandas
 
-    found = read_columns(path.read_bytes(), path.name, TableError)
-    single = found.single
+    content = read_columns(path.read_bytes(), path.name, TableError)
+    single = content.single
     return pandas.DataFrame(
         {
             name: values.astype(np.float32) if single and values.dtype.kind == "f" else values
-            for name, values in found.columns.items()
+            for name, values in content.columns.items()
         }
     )
 
@@ -577,7 +607,7 @@ def _of_frame(native: IntoDataFrame, table: Table, reading: Reading, name: str) 
     """Return a table in memory as a HoleTable."""
     frame = BlockFrame(native, name, reading.options, every=False)
     roles = find_roles(frame.names, table, reading.columns, name)
-    taken = HoleTable(
+    hole_table = HoleTable(
         name=name,
         names=frame.names,
         roles=roles,
@@ -588,20 +618,20 @@ def _of_frame(native: IntoDataFrame, table: Table, reading: Reading, name: str) 
         _column=frame.column,
         _cells=frame.cells,
     )
-    _refuse_rivals(taken, find_rivals(frame.names, table, roles, reading.columns))
-    return taken
+    _refuse_rivals(hole_table, find_rivals(frame.names, table, roles, reading.columns))
+    return hole_table
 
 
 def _refuse_rivals(table: HoleTable, rivals: Mapping[str, Sequence[int]]) -> None:
     """Raise TableError if two columns fit a role and their values differ."""
     for role, places in rivals.items():
-        taken = table.roles[role]
+        chosen = table.roles[role]
         for place in places:
-            differs = _differs(table, role, taken, place)
+            differs = _differs(table, role, chosen, place)
             if differs.any():
                 rows = np.flatnonzero(differs)
                 message = (
-                    f"{table.name} has two columns for the role {role!r}, {table.names[taken]!r} "
+                    f"{table.name} has two columns for the role {role!r}, {table.names[chosen]!r} "
                     f"and {table.names[place]!r}, which differ in {rows.size:,} of "
                     f"{counted(len(table), 'row')}, the first in {table.where(int(rows[0]))}: "
                     f"choose one with columns={{{role!r}: 'COLUMN'}}"
@@ -609,17 +639,17 @@ def _refuse_rivals(table: HoleTable, rivals: Mapping[str, Sequence[int]]) -> Non
                 raise TableError(message)
 
 
-def _differs(table: HoleTable, role: str, taken: int, place: int) -> NDArray[np.bool_]:
+def _differs(table: HoleTable, role: str, chosen: int, place: int) -> NDArray[np.bool_]:
     """Return the mask of rows in which two columns for a role differ.
 
     If the role is numeric and the second column is not, all rows differ.
     """
     if role == "hole":
-        (codes, ids), (others, known) = table._texts(taken), table._texts(place)
-        number = {text: at for at, text in enumerate(known)}
+        (codes, ids), (others, other_ids) = table._texts(chosen), table._texts(place)
+        number = {text: at for at, text in enumerate(other_ids)}
         same = np.array([number.get(text, -1) for text in ids], np.intp)
         return np.asarray(same[codes] != others)
-    numbers = table._numbers(taken)
+    numbers = table._numbers(chosen)
     try:
         rival = table._numbers(place)
     except TableError:
@@ -630,7 +660,7 @@ def _differs(table: HoleTable, role: str, taken: int, place: int) -> NDArray[np.
 def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
     """Read a text file whole, and return it as a HoleTable."""
     with open_source(path) as source:
-        name, text = source.name, _whole(source.readinto)
+        name, text = source.name, _all_bytes(source.readinto)
     with other_formats_named(text, name):
         require_text(text, name)
         layout, roles = _layout(text, table, reading.columns, reading.options, name)
@@ -660,7 +690,7 @@ def _of_rows(
 ) -> HoleTable:
     """Return the rows of a text, whose layout is known, as a HoleTable."""
     options = reading.options
-    wanted = [find_column(layout.names, one, name) for one in also or ()]
+    wanted = [find_column(layout.names, field, name) for field in also or ()]
     rivals = find_rivals(layout.names, table, roles, reading.columns)
     wanted += [place for places in rivals.values() for place in places]
     fields = range(len(layout.names)) if also is None else [0, *roles.values(), *wanted]
@@ -668,8 +698,8 @@ def _of_rows(
     missing = {word.casefold() for word in options.missing_words}
 
     def texts(place: int) -> tuple[NDArray[np.intp], list[str]]:
-        codes, known = rows.texts(place)
-        return codes, ["" if text.casefold() in missing else text for text in known]
+        codes, spellings = rows.texts(place)
+        return codes, ["" if text.casefold() in missing else text for text in spellings]
 
     def numbers(place: int) -> NDArray[np.float64]:
         column = rows.column(place)
@@ -680,14 +710,14 @@ def _of_rows(
         read = (rows.cell(place, row) for row in some.tolist())
         return [cell_text(cell, options.encoding) for cell in read]
 
-    taken = HoleTable(
+    hole_table = HoleTable(
         name, layout.names, roles, len(rows), rows, texts, numbers, rows.column, cells
     )
-    _refuse_rivals(taken, rivals)
-    return taken
+    _refuse_rivals(hole_table, rivals)
+    return hole_table
 
 
-def _whole(readinto: Callable[[memoryview], int]) -> bytes:
+def _all_bytes(readinto: Callable[[memoryview], int]) -> bytes:
     """Return all bytes of a source."""
     parts, block = [], bytearray(_BLOCK)
     while count := readinto(memoryview(block)):

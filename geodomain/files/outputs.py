@@ -137,7 +137,7 @@ def _open_nameless(folder: Path) -> int:
         descriptor = os.open(folder, os.O_WRONLY | os.O_TMPFILE, 0o666)
     except OSError:  # the file system has no such files, or there is no such folder
         return -1
-    if not os.path.lexists(_own(descriptor)):
+    if not os.path.lexists(_path_of(descriptor)):
         os.close(descriptor)
         return -1
     return descriptor
@@ -150,7 +150,7 @@ def _name(descriptor: int, path: Path) -> None:
     """
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.link(_own(descriptor), path.name, dst_dir_fd=folder, follow_symlinks=True)
+        os.link(_path_of(descriptor), path.name, dst_dir_fd=folder, follow_symlinks=True)
     finally:
         os.close(folder)
 
@@ -177,7 +177,7 @@ def _put_new(part: Path, path: Path) -> None:
         part.replace(path)
 
 
-def _own(descriptor: int) -> str:
+def _path_of(descriptor: int) -> str:
     return f"/proc/self/fd/{descriptor}"
 
 
@@ -231,13 +231,13 @@ def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
         an output.
     """
     places = list(outputs)
-    for one, other in combinations(places, 2):
-        if same_place(one, other):
-            message = f"{one} is given for two outputs: give each output a file of its own"
+    for path, other in combinations(places, 2):
+        if same_place(path, other):
+            message = f"{path} is given for two outputs: give each output a file of its own"
             raise TableError(message)
-        if _differ_in_case(one, other):
+        if _differ_in_case(path, other):
             message = (
-                f"{one} and {other} are the same file on disks that ignore upper and lower case: "
+                f"{path} and {other} are the same file on disks that ignore upper and lower case: "
                 "give each output its own name"
             )
             raise TableError(message)
@@ -278,18 +278,18 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
                 raise TableError(message)
 
 
-def same_place(one: str | Path, other: str | Path) -> bool:
+def same_place(path: str | Path, other: str | Path) -> bool:
     """Return whether two paths are equal after symbolic links are resolved.
 
     Two hard links to the same file count as different paths.
     """
-    return os.path.realpath(one) == os.path.realpath(other)
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
-def _differ_in_case(one: Path, other: Path) -> bool:
+def _differ_in_case(path: Path, other: Path) -> bool:
     """Return whether two paths would be one file on a disk that ignores upper and lower case.
 
     If files exist at both paths, the disk distinguishes the paths, and the result is False.
     """
-    first, second = os.path.realpath(one), os.path.realpath(other)
-    return first.casefold() == second.casefold() and not (one.exists() and other.exists())
+    first, second = os.path.realpath(path), os.path.realpath(other)
+    return first.casefold() == second.casefold() and not (path.exists() and other.exists())

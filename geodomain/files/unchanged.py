@@ -202,7 +202,7 @@ def own_change(path: Path) -> Iterator[None]:
         If an input has changed, or another run is replacing the file at this moment.
     """
     watches = _WATCHES.get()
-    with _held(path) if any(watch.watches(path) for watch in watches) else _free():
+    with _locked(path) if any(watch.watches(path) for watch in watches) else _free():
         require_unchanged()
         yield
     for watch in watches:
@@ -215,7 +215,7 @@ def _free() -> Iterator[None]:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[None]:
     """Lock a file in a `with` statement, so that no other run replaces it.
 
     Without locks in the system, do nothing.

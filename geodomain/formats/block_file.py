@@ -20,7 +20,7 @@ from geodomain.progress import Progress
 from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.frames import Frame, shortest
 from geodomain.tables.layout import Choice, choose_columns
-from geodomain.tables.new_columns import NewColumn, refuse_kept
+from geodomain.tables.new_columns import NewColumn, refuse_old_value
 from geodomain.tables.numbers import read_positions
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
@@ -49,17 +49,17 @@ def as_numbers(
     """
     if column.measured:
         return codes.astype(np.float64, copy=False)
-    kept = np.flatnonzero(codes == len(column.cells))
-    known = np.array([float(cell) if cell else np.nan for cell in (*column.cells, "")])
-    numbers = known[codes.astype(np.int32, copy=False)]
-    if kept.size and old is not None:
-        values = old[kept]
+    unchanged = np.flatnonzero(codes == len(column.cells))
+    by_code = np.array([float(cell) if cell else np.nan for cell in (*column.cells, "")])
+    numbers = by_code[codes.astype(np.int32, copy=False)]
+    if unchanged.size and old is not None:
+        values = old[unchanged]
         try:
-            numbers[kept] = values.astype(np.float64)
+            numbers[unchanged] = values.astype(np.float64)
         except ValueError as error:
-            refuse_kept(column.name, error)
-        if values.dtype.kind in "iu" and not _all_below(numbers[kept], _EXACT):
-            return _with_integers(column, numbers, kept, values)
+            refuse_old_value(column.name, error)
+        if values.dtype.kind in "iu" and not _all_below(numbers[unchanged], _EXACT):
+            return _with_integers(column, numbers, unchanged, values)
     if not np.isfinite(numbers).all() or (numbers != np.round(numbers)).any():
         return numbers
     if _all_below(numbers, _NARROW):
@@ -73,11 +73,11 @@ def _all_below(numbers: NDArray[np.float64], most: float) -> bool:
 
 
 def _with_integers(
-    column: NewColumn, numbers: NDArray[np.float64], kept: NDArray[np.intp], values: Values
+    column: NewColumn, numbers: NDArray[np.float64], unchanged: NDArray[np.intp], values: Values
 ) -> NDArray[np.int64]:
     """Return a new column as int64, because float64 would round large old integers.
 
-    `numbers` holds the new value of each block, `kept` the rows that keep an old value, and
+    `numbers` holds the new value of each block, `unchanged` the rows that keep an old value, and
     `values` these old values.
 
     Raises
@@ -93,13 +93,13 @@ def _with_integers(
         )
         raise TableError(message)
     if values.dtype.kind == "u" and int(values.max()) > np.iinfo(np.int64).max:
-        refuse_kept(column.name, OverflowError(f"{values.max()} is beyond 64 bits"))
-    found = np.zeros(len(numbers), np.int64)
+        refuse_old_value(column.name, OverflowError(f"{values.max()} is beyond 64 bits"))
+    integers = np.zeros(len(numbers), np.int64)
     coded = np.ones(len(numbers), np.bool_)
-    coded[kept] = False
-    found[coded] = numbers[coded].astype(np.int64)
-    found[kept] = values.astype(np.int64)
-    return found
+    coded[unchanged] = False
+    integers[coded] = numbers[coded].astype(np.int64)
+    integers[unchanged] = values.astype(np.int64)
+    return integers
 
 
 def as_category(
@@ -117,12 +117,12 @@ def as_category(
     index: Codes = np.array(lookup, np.int32)[codes.astype(np.int32, copy=False)]
     if old is not None:
         for row in np.flatnonzero(codes == len(column.cells)).tolist():
-            text = said(old[row])
+            text = as_text(old[row])
             index[row] = places.setdefault(text, len(places)) if text else -1
     return list(places), index
 
 
-def said(value: object) -> str:
+def as_text(value: object) -> str:
     """Return a value as text: empty for None and NaN; whole numbers have no decimal point."""
     if value is None or value != value:
         return ""
@@ -146,7 +146,7 @@ class NewArrays:
     ) -> None:
         self.columns, self.codes, self.at = columns, codes, at
 
-    def each(
+    def items(
         self, values: Callable[[int], Values]
     ) -> Iterator[tuple[NewColumn, NewCells, Values | None]]:
         """Yield a tuple for each new column: the column, its codes, and the old values or None.
@@ -211,7 +211,7 @@ class Relabelling(NamedTuple):
     before_commit : callable
         Called when all blocks are labelled, before the output is put in place. If it raises an
         exception, there is no output.
-    known : sequence of (n,) arrays, optional
+    codes : sequence of (n,) arrays, optional
         Results of `label` for all blocks, if they are already computed.
     """
 
@@ -223,9 +223,9 @@ class Relabelling(NamedTuple):
     threads: int | None = None
     progress: Progress | None = None
     before_commit: Callable[[], None] = lambda: None
-    known: Sequence[NewCells] | None = None
+    codes: Sequence[NewCells] | None = None
 
-    def told(self, done: int, total: int | None) -> None:
+    def report(self, done: int, total: int | None) -> None:
         """Report the amount done and the total to `progress`, if it is given."""
         if self.progress is not None:
             self.progress(done, total)
@@ -366,7 +366,7 @@ class TableModel(ABC, Generic[Chunk]):
         return self._choice.constants
 
     @property
-    def _taken(self) -> tuple[int, ...]:
+    def _geometry(self) -> tuple[int, ...]:
         """The indices of the coordinate and size columns, which a new column must not replace."""
         return (*self._choice.xyz, *(self._choice.sizes or ()))
 
@@ -380,7 +380,7 @@ class TableModel(ABC, Generic[Chunk]):
         sizes = self.frame.sized(points, columns)
 
         def where(row: int, place: int) -> str:
-            return f"{self.name}, row {first + row + 1:,}: {self.columns[self._taken[place]]}"
+            return f"{self.name}, row {first + row + 1:,}: {self.columns[self._geometry[place]]}"
 
         return self.frame.centroids(points, sizes, where), sizes
 
@@ -475,7 +475,9 @@ class Blocks(NamedTuple):
 
     def others(self) -> dict[str, Values]:
         """Return all columns except those that hold centroids and sizes."""
-        return {name: one for name, one in self.columns.items() if name not in self.coordinates}
+        return {
+            name: values for name, values in self.columns.items() if name not in self.coordinates
+        }
 
     def box_sizes(self, path: str) -> Floats:
         """Return the block sizes for `path`, whose format stores axis-aligned boxes.
@@ -507,5 +509,5 @@ class Blocks(NamedTuple):
         """
         if self.coordinates or self.sizes is None:
             return 0
-        known = np.isfinite(self.centroids).all(axis=1)
-        return int((known & ~np.isfinite(self.sizes).all(axis=1)).sum())
+        placed = np.isfinite(self.centroids).all(axis=1)
+        return int((placed & ~np.isfinite(self.sizes).all(axis=1)).sum())

@@ -16,13 +16,7 @@ from geodomain.errors import TableError, counted, log
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, Target, open_target
 from geodomain.files.unchanged import Digest, Unchanged
-from geodomain.formats.block_file import (
-    BlockFile,
-    Blocks,
-    Destination,
-    Relabelling,
-    Values,
-)
+from geodomain.formats.block_file import BlockFile, Blocks, Destination, Relabelling, Values
 from geodomain.formats.cell_file import CellModel, write_blocks
 from geodomain.formats.registry import (
     EXCEL,
@@ -131,10 +125,10 @@ def open_model(
         except NumberError as error:
             if path == STANDARD:
                 raise
-            raise _of_the_whole(error, path, options, form) from None
+            raise _counted_in_column(error, path, options, form) from None
 
 
-def _of_the_whole(
+def _counted_in_column(
     error: NumberError, path: str, options: TableOptions, form: Format
 ) -> NumberError:
     """Return the error with the number of invalid values in the whole column, not in one batch."""
@@ -394,8 +388,8 @@ def convert_blocks(
     r"""Convert a block model to the format named by the output's extension.
 
     All blocks are held in memory. A table that is written as a table keeps its columns. A table
-    that is made from another format gets columns x, y, z, dx, dy and dz. In .vti, .vtu and .omf the
-    blocks are boxes with the rotation of the model.
+    that is made from another format gets columns x, y, z, dx, dy and dz. In .vti, .vtu, .omf and
+    .geoh5 the blocks are boxes with the rotation of the model.
 
     Parameters
     ----------
@@ -405,7 +399,8 @@ def convert_blocks(
         A .csv, .xlsx or .parquet file stores any blocks, and a .vtu file any blocks with sizes. A
         .vti file needs blocks of one size that fill a lattice. An .omf file (version 2) needs
         blocks that fit into cells of the largest block size, or that are the cells of a grid whose
-        spacing may vary along each axis.
+        spacing may vary along each axis. A .geoh5 file needs the cells of such a grid, rotated
+        about the vertical only.
     overwrite : bool
         Whether an existing output may be replaced.
     **table
@@ -435,7 +430,7 @@ def convert_blocks(
     refuse_inputs([place], [file_of(source)])
     require_places([place], overwrite=overwrite)
     with Unchanged(file_of(source)):  # opened again to read columns of text
-        blocks = _gathered(source, options)
+        blocks = gathered(source, options)
         with open_target(place, overwrite=overwrite) as target:
             write_blocks(blocks, target, str(place))
     return len(blocks.centroids)
@@ -472,8 +467,8 @@ def converts_blocks(source: str, output: Path) -> bool:
     )
 
 
-def _gathered(source: str, options: TableOptions) -> Blocks:
-    """Read all blocks with all columns into memory."""
+def gathered(source: str, options: TableOptions) -> Blocks:
+    """Read all blocks of a file with all columns into memory."""
     with open_model(source, options) as opened:
         if isinstance(opened, CellModel):
             return opened.gathered()
@@ -549,10 +544,10 @@ class _Chunks:
 def _numbers(column: Callable[[int], Column], number: int) -> Floats | None:
     """Return column `number` as float64; None if it has texts, or too many digits for float64."""
     try:
-        asked = column(number)
+        cells = column(number)
     except TableError:
         return None
-    if asked.loses_digits():
+    if cells.loses_digits():
         return None
-    numbers = asked.loose_numbers()
-    return None if (np.isnan(numbers) & asked.present(number=True)).any() else numbers.copy()
+    numbers = cells.loose_numbers()
+    return None if (np.isnan(numbers) & cells.present(number=True)).any() else numbers.copy()

@@ -21,7 +21,7 @@ from geodomain.formats.block_file import (
     Values,
     as_category,
     as_numbers,
-    said,
+    as_text,
 )
 from geodomain.formats.block_file import Rows as ChunkOfRows
 from geodomain.formats.cells import Cells, LatticeCells, Where, WithGhosts, label_cells
@@ -103,17 +103,29 @@ def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> 
         If a cell is not a box along the axes of the model.
     """
     path = task.destination.path
+    parts = _rewriting(blocks, name, task)
+    with open_rewritten(task, source) as target:
+        new = parts.gathered()
+        task.before_commit()
+        write_blocks(new, target, path)
+
+
+def rewritten_blocks(blocks: Blocks, name: str, task: Rewriting) -> Blocks:
+    """Return new blocks that replace cells; see `rewrite_cells`. No file is written."""
+    new = _rewriting(blocks, name, task).gathered()
+    task.before_commit()
+    return new
+
+
+def _rewriting(blocks: Blocks, name: str, task: Rewriting) -> _CellRewriting:
+    """Return the pass that replaces cells; raise TableError unless all cells are boxes."""
     if blocks.sizes is None or not (blocks.sizes > 0).all():
         message = (
             f"{name} has cells that are not boxes along the axes of the model, and only boxes can "
             "be split"
         )
         raise TableError(message)
-    parts = _CellRewriting(blocks, name, task)
-    with open_rewritten(task, source) as target:
-        new = parts.gathered()
-        task.before_commit()
-        write_blocks(new, target, path)
+    return _CellRewriting(blocks, name, task)
 
 
 class _CellRewriting:
@@ -135,7 +147,7 @@ class _CellRewriting:
         while begin < count:
             end = self._end(begin, count)
             made += [(begin, new) for new in self._task.rewrite(self._block_rows(begin, end))]
-            self._task.told(end, count)
+            self._task.report(end, count)
             begin = end
         row = _joined([begin + new.row for begin, new in made]).astype(np.int64)
         columns = {name: values[row] for name, values in self._blocks.columns.items()}
@@ -229,8 +241,8 @@ class CellStore(Protocol):
         """Name used in messages."""
 
     @property
-    def status(self) -> os.stat_result:
-        """The file's status as reported by the operating system."""
+    def status(self) -> os.stat_result | None:
+        """The file's status as reported by the operating system; None if there is no file."""
 
     @property
     def cells(self) -> Cells:
@@ -281,6 +293,15 @@ class CellModel:
         return 200_000_000 + self._store.memory + 40 * self._store.cells.count
 
     @property
+    def cells(self) -> Cells:
+        """The geometry of the cells."""
+        return self._store.cells
+
+    def values(self, column: int) -> Values:
+        """Return a cell array in the order of the file."""
+        return self._store.values(column)
+
+    @property
     def axes(self) -> Floats:
         """The directions of the cell edges."""
         return self._store.cells.axes
@@ -308,7 +329,8 @@ class CellModel:
         values = self._store.values(self.columns.index(column))
         for where, centres, sizes in self._store.cells.chunks():
             part = values[where]
-            texts = part.astype(np.str_) if part.dtype.kind != "O" else [said(one) for one in part]
+            mixed = part.dtype.kind == "O"
+            texts = [as_text(value) for value in part] if mixed else part.astype(np.str_)
             yield centres, sizes, np.asarray(texts, np.str_)
 
     def gathered(self) -> Blocks:
@@ -328,7 +350,7 @@ class CellModel:
     def relabel(self, task: Relabelling) -> None:
         """Label the cells, and write the file with the new arrays."""
         at = place_columns(self.columns, (), task.columns, replace=task.replace, name=self.name)
-        codes = task.known
+        codes = task.codes
         if codes is None:
             codes = label_cells(self._store.cells, task, self._column)
         with task.open_target(self) as target:
@@ -354,8 +376,8 @@ class CellModel:
 
 def refuse_columns(path: str, options: TableOptions) -> None:
     """Refuse options for coordinates and sizes, because the cells have their own geometry."""
-    said_of = [name for name, value in options._asdict().items() if value is not None]
-    wrong = [name for name in _NOT_OF_CELLS if name in said_of]
+    stated = [name for name, value in options._asdict().items() if value is not None]
+    wrong = [name for name in _NOT_OF_CELLS if name in stated]
     if wrong:
         message = (
             f"{path} stores the geometry of its cells, so {wrong[0]}= does not apply: leave it out"

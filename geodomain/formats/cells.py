@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +134,8 @@ _AXIS_BYTES = 80
 # Tolerance for perpendicular unit vectors: some programs write five digits.
 _SQUARE = 1e-3
 _CORNERS = {11: "voxels", 12: "hexahedra"}
+# Share of a size by which blocks may be away from the cells of a tensor grid.
+_NEAR = 1e-6
 
 
 class Cells(Protocol):
@@ -167,8 +169,9 @@ class LatticeCells:
     origin, matrix : optional
         Conversion to world coordinates of a rotated lattice: the world position of (0, 0, 0), and
         the rotation matrix.
-    z_fastest : bool
-        Whether z varies fastest and x slowest in the file; otherwise x varies fastest.
+    order : str
+        The axes in the order in which cells follow each other in the file: the first varies
+        fastest. "xyz", "zyx" or any other order.
     lengths : tuple of (n,) float64, optional
         For each axis, the sizes of the cells, if known more exactly than as differences of `faces`.
     """
@@ -177,7 +180,7 @@ class LatticeCells:
     faces: tuple[Floats, Floats, Floats]
     origin: tuple[float, ...] | None = None
     matrix: NDArray[np.float64] | None = None
-    z_fastest: bool = False
+    order: str = "xyz"
     lengths: tuple[Floats, Floats, Floats] | None = None
 
     @property
@@ -221,7 +224,11 @@ class LatticeCells:
         x, y, z = self.centres
         lengths = self.sizes
         nz, ny, nx = self.shape
-        across, along, up = (ny * nz, nz, 1) if self.z_fastest else (1, nx, nx * ny)
+        counts, strides, stride = {"x": nx, "y": ny, "z": nz}, {}, 1
+        for axis in self.order:
+            strides[axis] = stride
+            stride *= counts[axis]
+        across, along, up = (strides[axis] for axis in "xyz")
         step = max(1, _CHUNK // max(1, len(x) * len(z)))
         # If a slab of one layer is too large, it is also cut across x.
         width = max(1, _CHUNK // max(1, len(z)))
@@ -248,20 +255,54 @@ def lattice(
     origin: Floats,
     axes: Floats,
     *,
-    z_fastest: bool = False,
+    order: str = "xyz",
 ) -> LatticeCells:
     """Return the cells of a lattice from its cell sizes along each axis, its origin and its axes.
 
     `axes` holds the direction of each axis in a row.
     """
     u, v, w = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in steps)
-    known = (steps[0], steps[1], steps[2])
+    lengths = (steps[0], steps[1], steps[2])
     if (axes == np.eye(3)).all():
         x, y, z = origin
         faces = (x + u, y + v, z + w)
-        return LatticeCells(kind, faces, z_fastest=z_fastest, lengths=known)
+        return LatticeCells(kind, faces, order=order, lengths=lengths)
     place = (float(origin[0]), float(origin[1]), float(origin[2]))
-    return LatticeCells(f"{kind}, rotated,", (u, v, w), place, axes.T, z_fastest, known)
+    return LatticeCells(f"{kind}, rotated,", (u, v, w), place, axes.T, order, lengths)
+
+
+class Tensor(NamedTuple):
+    """A tensor grid: origin, cell sizes along u, v and w, and the order of the blocks in it."""
+
+    origin: Floats
+    steps: list[Floats]
+    order: NDArray[np.intp]
+
+
+def tensor_of(local: Floats, sizes: Floats) -> Tensor | None:
+    """Return the tensor grid whose cells are exactly the blocks, or None if there is no such grid.
+
+    In the order of the grid's cells, u varies fastest.
+    """
+    place, counts, steps = np.zeros(len(local), np.int64), 1, []
+    for axis in range(3):
+        values, near = local[:, axis], _NEAR * sizes[:, axis].min()
+        order = np.argsort(values, kind="stable")
+        begins = np.diff(values[order], prepend=-np.inf) > near
+        number = np.empty(len(values), np.int64)
+        number[order] = np.cumsum(begins) - 1
+        first = order[begins]
+        step, centre = sizes[first, axis], values[first]
+        same = (np.abs(sizes[:, axis] - step[number]) <= near).all()
+        joined = np.abs(np.diff(centre) - (step[1:] + step[:-1]) / 2) <= near
+        if not (same and joined.all()):
+            return None
+        place += counts * number
+        counts *= len(first)
+        steps.append(step)
+    if counts != len(local) or len(np.unique(place)) != counts:
+        return None
+    return Tensor((local - sizes / 2).min(axis=0), steps, np.argsort(place))
 
 
 def product(x: Floats, y: Floats, z: Floats) -> Floats:
@@ -379,7 +420,7 @@ def label_cells(
     `column` takes the indices of some cells and the index of a column of the file, and returns the
     values of the column at these cells.
     """
-    codes: list[NewCells] = [one.room(cells.count) for one in task.columns]
+    codes: list[NewCells] = [new.room(cells.count) for new in task.columns]
     done = 0
     for where, centres, sizes in cells.chunks():
         refuse_far(centres, sizes)
@@ -387,7 +428,7 @@ def label_cells(
         for out, each in zip(codes, labels, strict=True):
             out[where] = each
         done += len(centres)
-        task.told(done, cells.count)
+        task.report(done, cells.count)
     return codes
 
 
@@ -476,9 +517,9 @@ def require_axes(counts: Sequence[int], name: str) -> None:
     ------
     TableError
     """
-    said = " x ".join(f"{count:,}" for count in counts)
+    shape = " x ".join(f"{count:,}" for count in counts)
     needed = _AXIS_BYTES * sum(counts) + math.prod(counts)
-    memory.require(needed, f"{name}, with {said} cells,", TableError)
+    memory.require(needed, f"{name}, with {shape} cells,", TableError)
 
 
 def _rectilinear(grid: Any, name: str) -> Cells:

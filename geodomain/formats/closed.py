@@ -15,7 +15,6 @@ _ADVICE = {
     ".dhdb": "Micromine's .dhdb is a database of drillholes: export CSV",
     ".lfm": "Leapfrog's .lfm is a project: export the meshes as .msh, DXF or OMF",
     ".lfview": "Leapfrog's .lfview is a scene for viewing: export the meshes as .msh, DXF or OMF",
-    ".geoh5": f"a .geoh5 file (HDF5) is not read: {_EXPORT}",
     ".xlsx": "it is an Excel workbook, not a wireframe: save a table as CSV",
     ".xls": "it is an Excel workbook, not a wireframe: save a table as CSV",
     ".dwg": "a .dwg drawing is not read: save it as .dxf",
@@ -28,7 +27,6 @@ _ADVICE = {
 # First bytes of a file, and the usual extension of that format.
 _SIGNS = (
     (b"\xea\xfb\xa7\x8a", ".00t"),
-    (b"\x89HDF\r\n\x1a\n", ".geoh5"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".xls"),
     (b"ISO-10303-21;", ".step"),
     (b"AC10", ".dwg"),
@@ -41,9 +39,9 @@ def advice(head: bytes, extension: str) -> str | None:
 
     If the first bytes, `head`, match no format, the extension decides.
     """
-    for sign, known in _SIGNS:
+    for sign, usual in _SIGNS:
         if head.startswith(sign):
-            return _ADVICE[known]
+            return _ADVICE[usual]
     if head.startswith(b"PK") and (_WORKBOOK in head or b"xl/" in head):
         return _ADVICE[".xlsx"]
     return _ADVICE.get(extension)

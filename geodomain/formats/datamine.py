@@ -17,7 +17,7 @@ from geodomain.compute.data import Floats
 from geodomain.errors import GeodomainError, MeshError, TableError, counted, warn
 from geodomain.files.streams import read_whole
 from geodomain.files.unchanged import Digest
-from geodomain.formats.block_file import Relabelling, Rows, TableModel, said
+from geodomain.formats.block_file import Relabelling, Rows, TableModel, as_text
 from geodomain.formats.registry import DATAMINE_COUNT as ENTRIES
 from geodomain.formats.registry import DATAMINE_FIELDS as FIELDS
 from geodomain.formats.registry import DATAMINE_WORDS as WORDS
@@ -92,7 +92,7 @@ class Definition:
         return max((entry.word for entry in self.entries), default=0)
 
     @property
-    def each(self) -> int:
+    def per_page(self) -> int:
         """Number of records per page."""
         return USED // self.length
 
@@ -100,7 +100,7 @@ class Definition:
     def count(self) -> int:
         """Total number of records."""
         pages = self.last_page - 1
-        return (pages - 1) * self.each + self.last_records if pages else 0
+        return (pages - 1) * self.per_page + self.last_records if pages else 0
 
     @property
     def number(self) -> np.dtype[np.floating]:
@@ -113,8 +113,8 @@ class Definition:
 
     def parts(self, name: str) -> list[Entry]:
         """Return the entries of a field, in order; a text has an entry for each four characters."""
-        found = [entry for entry in self.entries if entry.name == name]
-        return sorted(found, key=lambda entry: entry.part)
+        matching = [entry for entry in self.entries if entry.name == name]
+        return sorted(matching, key=lambda entry: entry.part)
 
     def require_whole(self, size: int, file: str, error: type[GeodomainError]) -> None:
         """Refuse a definition with too many entries, or one that contradicts the file's `size`.
@@ -141,11 +141,11 @@ class Definition:
             yield "its records store none of its fields"
             return
         pages = self.last_page - 1
-        if self.last_records > self.each or pages < 0 or (pages == 0 and self.last_records):
+        if self.last_records > self.per_page or pages < 0 or (pages == 0 and self.last_records):
             yield (
                 f"it declares {counted(self.last_page, 'page')} and "
                 f"{counted(self.last_records, 'record')} on the last page, but a page holds "
-                f"{counted(self.each, 'record')}"
+                f"{counted(self.per_page, 'record')}"
             )
         if (1 + pages) * self.page > size:
             yield f"it declares {1 + pages:,} pages but has {size // self.page:,}"
@@ -167,12 +167,12 @@ def _definition(
 ) -> Definition | None:
     entries = [_entry(data, numbers, width, number) for number in range(min(count, MOST))]
     pages = [float(numbers[LAST_PAGE]), float(numbers[LAST_RECORDS])]
-    if not all(0 <= one < 2**40 and one == int(one) for one in pages):
+    if not all(0 <= number < 2**40 and number == int(number) for number in pages):
         return None
-    known = tuple(entry for entry in entries if entry is not None)
-    if len(known) < len(entries):
+    valid = tuple(entry for entry in entries if entry is not None)
+    if len(valid) < len(entries):
         return None
-    return Definition(width, order, () if count > MOST else known, int(pages[0]), int(pages[1]))
+    return Definition(width, order, () if count > MOST else valid, int(pages[0]), int(pages[1]))
 
 
 def _entry(data: bytes, numbers: NDArray[np.float64], width: int, number: int) -> Entry | None:
@@ -185,34 +185,34 @@ def _entry(data: bytes, numbers: NDArray[np.float64], width: int, number: int) -
     name = (words[0] + words[1] + extra).decode("latin-1").strip()
     kind = words[2][:1].decode("latin-1")
     places = [float(numbers[at + 3]), float(numbers[at + 4])]
-    if kind not in "AN" or not all(0 <= one <= USED and one == int(one) for one in places):
+    if kind not in "AN" or not all(0 <= place <= USED and place == int(place) for place in places):
         return None
     default = data[(at + 6) * width : (at + 7) * width]
     return Entry(name, kind, int(places[0]), int(places[1]), default)
 
 
-def numbers_of(found: Definition, name: str, words: Words) -> NDArray[np.float64]:
+def numbers_of(definition: Definition, name: str, words: Words) -> NDArray[np.float64]:
     """Return a numeric field of records (n, length, width), with NaN where a value is missing.
 
     `length` is words per record, and `width` bytes per word.
     """
-    entry = found.parts(name)[0]
+    entry = definition.parts(name)[0]
     if entry.word:
-        raw = np.ascontiguousarray(words[:, entry.word - 1]).view(found.number)[:, 0]
+        raw = np.ascontiguousarray(words[:, entry.word - 1]).view(definition.number)[:, 0]
         with np.errstate(invalid="ignore"):
             values = raw.astype(np.float64)
     else:
-        values = np.full(len(words), float(np.frombuffer(entry.default, found.number)[0]))
+        values = np.full(len(words), float(np.frombuffer(entry.default, definition.number)[0]))
     values[np.abs(values) >= MISSING] = np.nan
     return values
 
 
-def texts_of(found: Definition, name: str, words: Words) -> NDArray[np.str_]:
+def texts_of(definition: Definition, name: str, words: Words) -> NDArray[np.str_]:
     """Return a text field of records (n, length, width), without trailing blanks.
 
     `length` is words per record, and `width` bytes per word.
     """
-    parts = found.parts(name)
+    parts = definition.parts(name)
     letters = np.empty((len(words), 4 * len(parts)), np.uint8)
     for number, entry in enumerate(parts):
         default = np.frombuffer(entry.default[:4].ljust(4), np.uint8)
@@ -255,23 +255,26 @@ def read_table(data: bytes, file: str, error: type[GeodomainError] = MeshError) 
     MeshError, or another `error`
         If the file is truncated or not a table.
     """
-    found = read_definition(data)
-    if found is None:
+    definition = read_definition(data)
+    if definition is None:
         message = (
             f"{file} is damaged: its first page is not the definition of a Datamine table; copy or "
             "export the file again"
         )
         raise error(message)
-    found.require_whole(len(data), file, error)
-    pages = found.last_page - 1
-    raw = np.frombuffer(data, dtype=np.uint8, count=pages * found.page, offset=found.page)
-    used = raw.reshape(pages, WORDS, found.width)[:, : found.each * found.length]
-    words = used.reshape(pages * found.each, found.length, found.width)[: found.count]
+    definition.require_whole(len(data), file, error)
+    pages = definition.last_page - 1
+    raw = np.frombuffer(data, dtype=np.uint8, count=pages * definition.page, offset=definition.page)
+    used = raw.reshape(pages, WORDS, definition.width)[:, : definition.per_page * definition.length]
+    words = used.reshape(pages * definition.per_page, definition.length, definition.width)
+    words = words[: definition.count]
     columns = {
-        name: (texts_of if found.parts(name)[0].kind == "A" else numbers_of)(found, name, words)
-        for name in found.names()
+        name: (texts_of if definition.parts(name)[0].kind == "A" else numbers_of)(
+            definition, name, words
+        )
+        for name in definition.names()
     }
-    return Table(file, columns, single=found.width == 4)
+    return Table(file, columns, single=definition.width == 4)
 
 
 # --- Wireframes: a pair of tables, one for triangles and one for points.
@@ -287,10 +290,10 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     """
     table = read_table(data, path.name)
     if set(_CORNERS) <= table.columns.keys():
-        points = _beside(path, "tr", "pt")
+        points = _other_of_pair(path, "tr", "pt")
         return _pair(table, read_table(read_whole(points), points.name), path.name)
     if set(_POINT) <= table.columns.keys():
-        triangles = _beside(path, "pt", "tr")
+        triangles = _other_of_pair(path, "pt", "tr")
         return _pair(read_table(read_whole(triangles), triangles.name), table, triangles.name)
     what = "a block model" if "XC" in table.columns or "IJK" in table.columns else "a table"
     message = (
@@ -301,20 +304,20 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     raise MeshError(message)
 
 
-def _beside(path: Path, here: str, there: str) -> Path:
+def _other_of_pair(path: Path, here: str, there: str) -> Path:
     """Return the other file of a pair: NAMEtr.dm for NAMEpt.dm, or the reverse; case is ignored."""
     stem = path.stem
     at = stem.casefold().rfind(here)
-    names = {one.name.casefold(): one for one in path.parent.iterdir()}
+    names = {entry.name.casefold(): entry for entry in path.parent.iterdir()}
     wanted = stem[:at] + there + stem[at + len(here) :] if at >= 0 else stem + there
-    found = names.get((wanted + path.suffix).casefold())
-    if found is None:
+    other = names.get((wanted + path.suffix).casefold())
+    if other is None:
         message = (
             f"{path.name} is half of a wireframe, but the other half, {wanted}{path.suffix}, is "
             "not in the same folder: copy it there"
         )
         raise MeshError(message)
-    return found
+    return other
 
 
 def _pair(triangles: Table, points: Table, file: str) -> list[NamedFaces]:
@@ -353,12 +356,14 @@ def _rows(ids: NDArray[np.float64], corners: NDArray[np.float64], file: str) -> 
         If two points have the same id, or if no point has an id of `corners`.
     """
     order = np.argsort(ids, kind="stable")
-    known = ids[order]
-    if len(known) and (known[1:] == known[:-1]).any():
+    sorted_ids = ids[order]
+    if len(sorted_ids) and (sorted_ids[1:] == sorted_ids[:-1]).any():
         message = f"{file}: two of its points have the same PID; export the wireframe again"
         raise MeshError(message)
-    place = np.searchsorted(known, corners).clip(max=max(len(known) - 1, 0))
-    strange = known[place] != corners if len(known) else np.ones(corners.shape, dtype=bool)
+    place = np.searchsorted(sorted_ids, corners).clip(max=max(len(sorted_ids) - 1, 0))
+    strange = (
+        sorted_ids[place] != corners if len(sorted_ids) else np.ones(corners.shape, dtype=bool)
+    )
     if strange.any():
         row = int(strange.any(axis=1).argmax())
         message = (
@@ -377,10 +382,10 @@ def _groups(triangles: Table) -> list[tuple[str, NDArray[np.bool_]]]:
     if "COLOUR" not in triangles.columns:
         return [("", np.ones(count, dtype=bool))]
     values = triangles.columns["COLOUR"]
-    kept, first, which = np.unique(values, return_index=True, return_inverse=True)
+    colours, first, which = np.unique(values, return_index=True, return_inverse=True)
     which = which.reshape(-1)
     order = np.argsort(first)
-    return [(_shown(kept[i]), which == i) for i in order.tolist()]
+    return [(_shown(colours[i]), which == i) for i in order.tolist()]
 
 
 def _shown(value: float | str) -> str:
@@ -415,10 +420,10 @@ class NewFields:
     """
 
     def __init__(
-        self, found: Definition, columns: Sequence[NewColumn], rewritten: str | None, file: str
+        self, definition: Definition, columns: Sequence[NewColumn], rewritten: str | None, file: str
     ) -> None:
-        self._found, self._columns, self._file = found, columns, file
-        self._old = [] if rewritten is None else found.parts(rewritten)
+        self._definition, self._columns, self._file = definition, columns, file
+        self._old = [] if rewritten is None else definition.parts(rewritten)
         text = bool(self._old) and self._old[0].kind == "A"
         if self._old and not text and not columns[0].numeric:
             message = (
@@ -433,7 +438,7 @@ class NewFields:
         ]
         self._is_text = [text or not column.numeric for column in columns]
         self._words = self._placed()
-        self.length = max([found.length, *(word for words in self._words for word in words)])
+        self.length = max([definition.length, *(word for words in self._words for word in words)])
         if self.length > USED or self._count() > MOST:
             message = (
                 f"{file} has no room for another field: its fields have at most {MOST} entries (a "
@@ -443,7 +448,7 @@ class NewFields:
             raise TableError(message)
 
     @property
-    def each(self) -> int:
+    def per_page(self) -> int:
         """Number of records per page of the new table."""
         return USED // self.length
 
@@ -452,7 +457,7 @@ class NewFields:
 
         An existing field keeps its positions.
         """
-        last, placed = self._found.length, []
+        last, placed = self._definition.length, []
         for cells in self._cells:
             words = [entry.word for entry in self._old]
             for part in range(cells.shape[1]):
@@ -467,7 +472,7 @@ class NewFields:
     def _count(self) -> int:
         """Return the number of entries on the new definition page."""
         new = sum(map(len, self._words)) - len(self._old)
-        return len(self._found.entries) + new
+        return len(self._definition.entries) + new
 
     def _texts(self, column: NewColumn, least: int) -> Words:
         """Return the words that store the text of each code: (codes, words, bytes per word)."""
@@ -482,45 +487,47 @@ class NewFields:
             raise TableError(message) from None
         length = -(-max(4, least, *map(len, texts)) // 4) * 4
         letters = b"".join(text.ljust(length) for text in texts)
-        words = np.full((len(texts), length // 4, self._found.width), ord(" "), np.uint8)
+        words = np.full((len(texts), length // 4, self._definition.width), ord(" "), np.uint8)
         words[:, :, :4] = np.frombuffer(letters, np.uint8).reshape(len(texts), -1, 4)
         return words
 
     def _numbers(self, column: NewColumn) -> Words:
         values = [float(cell) if cell else _MISSING for cell in column.cells]
-        return self._raw(values).reshape(-1, 1, self._found.width)
+        return self._raw(values).reshape(-1, 1, self._definition.width)
 
     def _raw(self, values: Sequence[float]) -> NDArray[np.uint8]:
-        return np.array(values, self._found.number).view(np.uint8)
+        return np.array(values, self._definition.number).view(np.uint8)
 
     def head(self, page: bytes) -> bytes:
         """Return the bytes of the definition page `page` with the new entries and counts."""
-        width = self._found.width
+        width = self._definition.width
         words = np.frombuffer(page, np.uint8).reshape(WORDS, width).copy()
-        places = [n for n, entry in enumerate(self._found.entries) if entry in self._old]
-        number = len(self._found.entries)
+        places = [n for n, entry in enumerate(self._definition.entries) if entry in self._old]
+        number = len(self._definition.entries)
         for column, text, stands in zip(self._columns, self._is_text, self._words, strict=True):
             for part, word in enumerate(stands, 1):
-                known = [n for n in places if self._found.entries[n].part == part]
-                if known:  # an existing entry, which may now be stored in the records
-                    words[FIELDS + ENTRY * known[0] + 3] = self._raw([float(word)])
+                existing = [n for n in places if self._definition.entries[n].part == part]
+                if existing:  # an existing entry, which may now be stored in the records
+                    words[FIELDS + ENTRY * existing[0] + 3] = self._raw([float(word)])
                     continue
                 name = self._old[0].name if self._old else column.name
                 at = FIELDS + ENTRY * number
                 words[at : at + ENTRY] = self._entry(name, text, word, part, column.default)
                 number += 1
-        count = self._found.count
-        pages = -(-count // self.each)
+        count = self._definition.count
+        pages = -(-count // self.per_page)
         words[ENTRIES] = self._raw([float(number)])
         words[LAST_PAGE] = self._raw([float(1 + pages)])
-        words[LAST_RECORDS] = self._raw([float(count - (pages - 1) * self.each if pages else 0)])
+        words[LAST_RECORDS] = self._raw(
+            [float(count - (pages - 1) * self.per_page if pages else 0)]
+        )
         return words.tobytes()
 
     def _entry(self, name: str, text: bool, word: int, part: int, default: str) -> Words:
         """Return the words of a new entry of the definition page."""
         padded, fallback = name.encode("latin-1").ljust(8), default.encode("latin-1", "replace")
         letters = [padded[:4], padded[4:8], b"A   " if text else b"N   ", b"", b"", b"    "]
-        entry = np.full((ENTRY, self._found.width), ord(" "), np.uint8)
+        entry = np.full((ENTRY, self._definition.width), ord(" "), np.uint8)
         for row, four in enumerate(letters):
             entry[row, :4] = np.frombuffer(four.ljust(4), np.uint8)
         entry[3], entry[4] = self._raw([float(word)]), self._raw([float(part)])
@@ -537,29 +544,29 @@ class NewFields:
         Numbers are written in the precision of the table. A record whose code equals the number of
         labels keeps its old value.
         """
-        width, count = self._found.width, len(records)
-        pages = -(-count // self.each)
+        width, count = self._definition.width, len(records)
+        pages = -(-count // self.per_page)
         out = np.zeros((pages, WORDS, width), np.uint8)
-        wide = np.zeros((pages * self.each, self.length, width), np.uint8)
-        wide[:count, : self._found.length] = records
-        for column, cells, words, given, text in zip(
+        wide = np.zeros((pages * self.per_page, self.length, width), np.uint8)
+        wide[:count, : self._definition.length] = records
+        for column, cells, words, coded, text in zip(
             self._columns, self._cells, self._words, codes, self._is_text, strict=True
         ):
             if column.measured:
-                numbers = np.where(np.isnan(given), _MISSING, given)
-                raw = numbers.astype(self._found.number).view(np.uint8)
+                numbers = np.where(np.isnan(coded), _MISSING, coded)
+                raw = numbers.astype(self._definition.number).view(np.uint8)
                 wide[:count, words[0] - 1] = raw.reshape(count, width)
                 continue
-            each = given.astype(np.int32, copy=False)
-            kept = np.flatnonzero(each == len(cells))
-            before = wide[kept]
+            each = coded.astype(np.int32, copy=False)
+            unchanged = np.flatnonzero(each == len(cells))
+            before = wide[unchanged]
             for part, word in enumerate(words):
                 wide[:count, word - 1] = cells[np.minimum(each, len(cells) - 1), part]
-                wide[kept, word - 1] = self._kept(before, part, word, text)
-        out[:, : self.each * self.length] = wide.reshape(pages, -1, width)
+                wide[unchanged, word - 1] = self._unchanged(before, part, word, text)
+        out[:, : self.per_page * self.length] = wide.reshape(pages, -1, width)
         return out.tobytes()
 
-    def _kept(self, before: Words, part: int, word: int, text: bool) -> Words | int:
+    def _unchanged(self, before: Words, part: int, word: int, text: bool) -> Words | int:
         """Return one word of a field for records that keep their value.
 
         This is the stored word, or the field's default if the records do not store the field.
@@ -585,8 +592,8 @@ _ORIGIN, _COUNT, _SIZE = (
 def holds_blocks(path: str) -> bool:
     """Return whether a .dm table is a block model: it has a field XC or IJK."""
     with Path(path).open("rb") as file:
-        found = read_definition(file.read(_HEAD))
-    return found is not None and bool({"XC", "IJK"} & set(found.names()))
+        definition = read_definition(file.read(_HEAD))
+    return definition is not None and bool({"XC", "IJK"} & set(definition.names()))
 
 
 @contextmanager
@@ -596,13 +603,13 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     if digest is not None:
         digest.add_file(place)
     with place.open("rb") as file:
-        found = read_definition(file.read(_HEAD))
+        definition = read_definition(file.read(_HEAD))
         status = os.fstat(file.fileno())
-        if found is None:
+        if definition is None:
             message = f"{place.name} has changed, and is no longer a Datamine table: try again"
             raise TableError(message)
-        found.require_whole(status.st_size, place.name, TableError)
-        yield DatamineModel(file, found, place.name, status, options)
+        definition.require_whole(status.st_size, place.name, TableError)
+        yield DatamineModel(file, definition, place.name, status, options)
 
 
 class DatamineModel(TableModel[Words]):
@@ -613,18 +620,18 @@ class DatamineModel(TableModel[Words]):
     def __init__(
         self,
         file: BinaryIO,
-        found: Definition,
+        definition: Definition,
         name: str,
         status: os.stat_result,
         options: TableOptions,
     ) -> None:
-        self._file, self._found = file, found
-        self._fields = found.names()
+        self._file, self._definition = file, definition
+        self._fields = definition.names()
         _refuse_wireframe(self._fields, name)
         implied = not set(_CENTROID) & set(self._fields)
         implied &= {"IJK", *_ORIGIN, *_COUNT, *_SIZE} <= set(self._fields)
         super().__init__(name, status, self._fields + (_CENTROID if implied else ()), options)
-        if found.width == 4:
+        if definition.width == 4:
             self._warn_of_resolution()
 
     def close(self) -> None:
@@ -633,59 +640,65 @@ class DatamineModel(TableModel[Words]):
 
     def facts(self) -> dict[str, str]:
         """Return the precision and byte order in words, under "format"."""
-        precision = "extended" if self._found.width == 8 else "single"
-        order = "big-endian" if self._found.order == ">" else "little-endian"
+        precision = "extended" if self._definition.width == 8 else "single"
+        order = "big-endian" if self._definition.order == ">" else "little-endian"
         return {"format": f"Datamine, {precision} precision, {order}"}
 
     def rows(self, column: str) -> Iterator[Rows]:
         """Yield the blocks batch by batch: centroids, sizes, and the text of the given field."""
         number = self.columns.index(column)
-        for words in self._chunks(self._found.each):
+        for words in self._chunks(self._definition.per_page):
             texts = self._texts(words, number)
             yield *self._measured(words), texts
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the table with the new fields, some pages at a time."""
         named = [replace(column, name=column.name.upper()[:8].strip()) for column in task.columns]
-        at = place_columns(self.columns, self._taken, named, replace=task.replace, name=self.name)
+        at = place_columns(
+            self.columns, self._geometry, named, replace=task.replace, name=self.name
+        )
         with task.open_target(self) as target:
-            new = NewFields(self._found, named, None if at is None else self.columns[at], self.name)
+            new = NewFields(
+                self._definition, named, None if at is None else self.columns[at], self.name
+            )
             if target is not None:
                 target.write(memoryview(new.head(self._pages(0, 1))))
             done = 0
-            for words in self._chunks(new.each):
+            for words in self._chunks(new.per_page):
                 codes = self._label(words, task.label, done)
                 if target is not None:
                     target.write(memoryview(new.pages(words, codes)))
                 done += len(words)
-                task.told(done, self._found.count)
+                task.report(done, self._definition.count)
             task.before_commit()
 
     def _pages(self, begin: int, end: int) -> bytes:
         """Return the bytes of pages `begin` to `end` - 1; page 0 is the definition page."""
-        self._file.seek(begin * self._found.page)
-        return self._file.read((end - begin) * self._found.page)
+        self._file.seek(begin * self._definition.page)
+        return self._file.read((end - begin) * self._definition.page)
 
     def _chunks(self, each: int) -> Iterator[Words]:
         """Yield the records (n, length, width) in batches.
 
         Except in the last batch, n is a multiple of `each`, the records per output page.
         """
-        found = self._found
-        step = max(1, _CHUNK_BYTES // (found.width * found.length * each)) * each
-        for begin in range(0, found.count, step):
-            yield self._records(begin, min(begin + step, found.count))
+        definition = self._definition
+        step = max(1, _CHUNK_BYTES // (definition.width * definition.length * each)) * each
+        for begin in range(0, definition.count, step):
+            yield self._records(begin, min(begin + step, definition.count))
 
     def _records(self, begin: int, end: int) -> Words:
-        found = self._found
-        first, last = begin // found.each, -(-end // found.each)
+        definition = self._definition
+        first, last = begin // definition.per_page, -(-end // definition.per_page)
         raw = np.frombuffer(self._pages(1 + first, 1 + last), np.uint8)
-        if len(raw) < (last - first) * found.page:
+        if len(raw) < (last - first) * definition.page:
             message = f"{self.name} became shorter while it was read: try again"
             raise TableError(message)
-        used = raw.reshape(-1, WORDS, found.width)[:, : found.each * found.length]
-        records = used.reshape(-1, found.length, found.width)
-        return records[begin - first * found.each : end - first * found.each]
+        used = raw.reshape(-1, WORDS, definition.width)[
+            :, : definition.per_page * definition.length
+        ]
+        records = used.reshape(-1, definition.length, definition.width)
+        return records[begin - first * definition.per_page : end - first * definition.per_page]
 
     def _doubles(self, chunk: Words, column: int) -> Floats:
         """Return a numeric field of a batch, or a coordinate computed from the cell index IJK."""
@@ -695,40 +708,41 @@ class DatamineModel(TableModel[Words]):
         if self._is_text(name):
             message = f"{self.name}: the field {name!r} holds text, not numbers"
             raise TableError(message)
-        return numbers_of(self._found, name, chunk)
+        return numbers_of(self._definition, name, chunk)
 
     def _implied(self, chunk: Words, axis: int) -> Floats:
         """Return the coordinate of each record's cell centre along an axis, computed from IJK."""
         ijk, origin, size = (
-            numbers_of(self._found, name, chunk) for name in ("IJK", _ORIGIN[axis], _SIZE[axis])
+            numbers_of(self._definition, name, chunk)
+            for name in ("IJK", _ORIGIN[axis], _SIZE[axis])
         )
-        _, ny, nz = (numbers_of(self._found, name, chunk) for name in _COUNT)
+        _, ny, nz = (numbers_of(self._definition, name, chunk) for name in _COUNT)
         with np.errstate(invalid="ignore", divide="ignore"):
             places = (ijk // (nz * ny), ijk // nz % ny, ijk % nz)
             centres: Floats = origin + (places[axis] + 0.5) * size
         return centres
 
     def _is_text(self, name: str) -> bool:
-        return self._found.parts(name)[0].kind == "A"
+        return self._definition.parts(name)[0].kind == "A"
 
     def _values(self, chunk: Words, column: int) -> Floats | NDArray[np.float32] | NDArray[np.str_]:
         """Return a field of a batch unchanged, as numbers or texts; a missing number is NaN."""
         name = self.columns[column]
         if column < len(self._fields) and self._is_text(name):
-            return texts_of(self._found, name, chunk)
+            return texts_of(self._definition, name, chunk)
         doubles = self._doubles(chunk, column)
-        single = self._found.width == 4 and column not in self._taken
+        single = self._definition.width == 4 and column not in self._geometry
         return doubles.astype(np.float32) if single else doubles
 
     def _texts(self, chunk: Words, column: int) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
         values = self._values(chunk, column)
         if values.dtype.kind == "U":
             return values.astype(np.str_)
-        return np.array([said(value) for value in as_float64(values).tolist()], np.str_)
+        return np.array([as_text(value) for value in as_float64(values).tolist()], np.str_)
 
     def _sample(self) -> list[list[str]]:
         """Return the first records as text; the coordinate columns are recognised from them."""
-        words = self._records(0, min(SAMPLE_ROWS, self._found.count))
+        words = self._records(0, min(SAMPLE_ROWS, self._definition.count))
         cells = [
             self._texts(words, column).tolist()
             if column < len(self._fields) and self._is_text(name)
@@ -739,7 +753,7 @@ class DatamineModel(TableModel[Words]):
 
     def _warn_of_resolution(self) -> None:
         """Warn if float32 resolves the coordinates of the first blocks only to 0.01 or worse."""
-        words = self._records(0, min(SAMPLE_ROWS, self._found.count))
+        words = self._records(0, min(SAMPLE_ROWS, self._definition.count))
         points = self._numbers(words, self._choice.xyz)
         resolution = single_resolution(points[np.isfinite(points).all(axis=1)])
         if resolution >= COARSE:

@@ -189,9 +189,9 @@ def _drawing(handle: ctypes.c_void_p, data: bytes, file: str) -> Drawing:
 
 def _code_page(data: bytes) -> str:
     """Return the encoding of text that is not UTF-8: the header's code page, or else cp1252."""
-    found = _CODE_PAGE.search(data, 0, 1 << 16)
+    match = _CODE_PAGE.search(data, 0, 1 << 16)
     try:
-        return codecs.lookup(f"cp{found[1].decode()}").name if found else "cp1252"
+        return codecs.lookup(f"cp{match[1].decode()}").name if match else "cp1252"
     except LookupError:
         return "cp1252"
 
@@ -357,7 +357,7 @@ class _Model:
                 "name: export the drawing again"
             )
             raise MeshError(message)
-        return self._held(starts[0])
+        return self._rows_of_block(starts[0])
 
     def _read(self, rows: Ints) -> _Block:
         drawing, file = self.drawing, self.file
@@ -405,7 +405,9 @@ class _Model:
         for name in reversed(self._order):
             block = self.blocks[name]
             block.inserts = [insert for insert in block.inserts if below[insert.block]]
-            self.invisible += sum(bool(self.drawing.invisible[one.row]) for one in block.inserts)
+            self.invisible += sum(
+                bool(self.drawing.invisible[insert.row]) for insert in block.inserts
+            )
             below[name] = sum(len(faces.sizes) for _, faces in block.parts) + sum(
                 insert.columns * insert.rows * below[insert.block] for insert in block.inserts
             )
@@ -500,7 +502,7 @@ class _Model:
         rows = np.concatenate(
             [
                 np.flatnonzero(drawing.paper & ~drawing.in_block),
-                *(self._held(start) for name in sheets for start in self._spans[name]),
+                *(self._rows_of_block(start) for name in sheets for start in self._spans[name]),
             ]
         )
         faces = int(drawing.has_faces[rows].sum())
@@ -512,7 +514,7 @@ class _Model:
                 count[f"INSERT of the block {drawing.names[drawing.name[row]]!r}"] += 1
         return count
 
-    def _held(self, start: int) -> Ints:
+    def _rows_of_block(self, start: int) -> Ints:
         """Return the rows of the entities after the BLOCK at row `start`, up to the block's end."""
         ends = self.drawing.block_ends
         at = int(np.searchsorted(ends, start))
@@ -527,7 +529,7 @@ class _Model:
         while waiting and not shows.get(block):
             name = waiting.pop()
             for start in self._spans.get(name, ()):
-                rows = self._held(start)
+                rows = self._rows_of_block(start)
                 reference = bool(self.drawing.integers[start, 0] & _REFERENCE)
                 if reference or self.drawing.has_faces[rows].any() or self._bodies(rows):
                     shows[block] = True
@@ -538,28 +540,28 @@ class _Model:
 
     def left_out(self) -> list[str]:
         """Return descriptions of the parts of the drawing that may be surfaces but are not read."""
-        said = []
+        notes = []
         if self.bodies:
-            said.append(
+            notes.append(
                 f"has surfaces or solids that are not read ({_counts(self.bodies)}): export them "
                 "as 3DFACE"
             )
         if self.references:
-            said.append(
+            notes.append(
                 f"places other drawings (xref {listed(list(self.references))}), which are not"
                 " read: bind them before you export, or read the referenced files"
             )
         if self.missing:
-            said.append(
+            notes.append(
                 f"places blocks that are not in the file: {listed(list(self.missing))}; their "
                 "content is not read"
             )
         if paper := self._in_paper():
-            said.append(
+            notes.append(
                 f"has {_counts(paper)} in paper space, which is not part of the model and is not "
                 "read"
             )
-        return said
+        return notes
 
     def nothing(self) -> MeshError:
         """Return the error for a drawing without faces; it lists the entities of the drawing."""
@@ -622,8 +624,8 @@ class _Model:
 
 def _counts(count: Counter[str]) -> str:
     """Return counts by type as text, with at most eight types."""
-    said = [f"{number:,} {kind}" for kind, number in count.items()]
-    return ", ".join(said[:8]) + (f" and {len(said) - 8} other kinds" if said[8:] else "")
+    kinds = [f"{number:,} {kind}" for kind, number in count.items()]
+    return ", ".join(kinds[:8]) + (f" and {len(kinds) - 8} other kinds" if kinds[8:] else "")
 
 
 _QUARTERS = {0.0: (1.0, 0.0), 90.0: (0.0, 1.0), 180.0: (-1.0, 0.0), 270.0: (0.0, -1.0)}
@@ -757,9 +759,9 @@ def _soup(corners: NDArray[np.float64], seen: NDArray[np.uint32]) -> Faces:
         vertices = place[:, :3].reshape(-1, 3)
         return Faces(vertices, np.arange(len(vertices)), np.full(len(place), 3))
     sizes = np.where(triangle, 3, 4)
-    kept = np.ones((len(place), 4), dtype=bool)
-    kept[:, 3] = ~triangle
-    vertices = place[kept]
+    used = np.ones((len(place), 4), dtype=bool)
+    used[:, 3] = ~triangle
+    vertices = place[used]
     return Faces(vertices, np.arange(len(vertices)), sizes)
 
 
@@ -790,12 +792,12 @@ def _polyface(drawing: Drawing, start: int, rows: slice, file: str) -> Faces:
     points = flags & _POINT != 0
     records = (flags & _RECORD != 0) & ~points
     numbers = np.abs(drawing.integers[rows][records, 1:5].astype(np.int64))
-    kept = numbers > 0
-    kept[:, 3] &= (numbers[:, 3] != numbers[:, 2]) & (numbers[:, 3] != numbers[:, 0])
-    surface = kept.sum(axis=1) >= 3  # the others are edges
-    numbers, kept = numbers[surface], kept[surface]
+    used = numbers > 0
+    used[:, 3] &= (numbers[:, 3] != numbers[:, 2]) & (numbers[:, 3] != numbers[:, 0])
+    surface = used.sum(axis=1) >= 3  # the others are edges
+    numbers, used = numbers[surface], used[surface]
     vertices = np.ascontiguousarray(drawing.corners[rows][points, :3])
-    return Faces(vertices, numbers[kept] - 1, kept.sum(axis=1))
+    return Faces(vertices, numbers[used] - 1, used.sum(axis=1))
 
 
 def _polygon_mesh(drawing: Drawing, start: int, rows: slice, file: str) -> Faces:
@@ -856,17 +858,17 @@ def _face_list(numbers: Ints, file: str) -> tuple[Ints, Ints]:
     width = int(numbers[0]) + 1
     if width > 1 and len(numbers) % width == 0 and (numbers[::width] == width - 1).all():
         return numbers.reshape(-1, width)[:, 1:].reshape(-1), numbers[::width]
-    kept = np.ones(len(numbers), dtype=bool)
+    is_corner = np.ones(len(numbers), dtype=bool)
     sizes, at, values = [], 0, numbers.tolist()
     while at < len(values):
         size = values[at]
         if size < 0 or at + size >= len(values):
             message = f"{file} has a MESH whose list of faces is truncated: export it again"
             raise MeshError(message)
-        kept[at] = False
+        is_corner[at] = False
         sizes.append(size)
         at += size + 1
-    return numbers[kept], np.array(sizes, dtype=np.int64)
+    return numbers[is_corner], np.array(sizes, dtype=np.int64)
 
 
 # --- Writing ---

@@ -529,14 +529,14 @@ def read_laid_out(
     sheet = read_sheet(path, options)
     own = options._replace(delimiter=sheet.delimiter, encoding="utf-8")
     try:
-        layout, found = lay_out(sheet, own)
+        layout, choice = lay_out(sheet, own)
     except TableError as error:
         raise sheet.explained(error) from None
     if layout.decimal == b"," and options.decimal is None:
         # Texts have decimal commas: give the numbers of the sheet the same mark.
         return read_laid_out(path, options._replace(decimal=b","), lay_out, columns)
-    sheet.require_usable(layout, columns(layout, found))
-    return sheet, sheet.placed(layout), found
+    sheet.require_usable(layout, columns(layout, choice))
+    return sheet, sheet.placed(layout), choice
 
 
 def read_sheet(path: str, options: TableOptions | None = None) -> Sheet:
@@ -794,13 +794,13 @@ def _rows(text: str, delimiter: str) -> Iterator[list[tuple[str, bool]]]:
             yield [(cell.strip(" \t"), False) for cell in line.split(delimiter)] if line else []
             at = end + 1
             continue
-        found = cast("re.Match[str]", fields.match(text, at))
-        at = found.end()
-        if found[1] is not None:
-            row.append((found[1].replace('""', '"'), True))
+        match = cast("re.Match[str]", fields.match(text, at))
+        at = match.end()
+        if match[1] is not None:
+            row.append((match[1].replace('""', '"'), True))
         else:
-            row.append(((found[2] or found[4] or "").strip(" \t"), False))
-        if found[3] != delimiter and found[4] is None:
+            row.append(((match[2] or match[4] or "").strip(" \t"), False))
+        if match[3] != delimiter and match[4] is None:
             yield [] if row == [("", False)] else row
             row = []
     if row:
@@ -858,8 +858,8 @@ def _moment(text: str) -> datetime | date | time | None:
         if _TIME.fullmatch(text):
             return time.fromisoformat(text)
         if _DATE.fullmatch(text) and text >= "1900-03-01":
-            found = datetime.fromisoformat(text)
-            return found if len(text) > 10 else found.date()
+            moment = datetime.fromisoformat(text)
+            return moment if len(text) > 10 else moment.date()
     except ValueError:
         pass
     return None

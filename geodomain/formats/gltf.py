@@ -61,8 +61,8 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
         raise
     except _BAD_TREE as wrong:
         reason = " ".join(str(wrong).split())[:80]
-        found = f"its JSON description does not follow glTF ({type(wrong).__name__}: {reason})"
-        raise damaged(file, found) from wrong
+        fault = f"its JSON description does not follow glTF ({type(wrong).__name__}: {reason})"
+        raise damaged(file, fault) from wrong
     if not parts:
         message = f"{file} has no triangles in its scene: export the wireframe as a mesh"
         raise MeshError(message)
@@ -289,10 +289,10 @@ class _Scene:
             raise damaged(self.file, "an accessor extends beyond its buffer")
         if not count:
             return np.zeros((0, width), dtype=kind)
-        found: NDArray[Any] = np.ndarray(
+        rows: NDArray[Any] = np.ndarray(
             (count, width), kind, data, start + inner, (stride, kind.itemsize)
         )
-        return found
+        return rows
 
     def _buffer(self, number: int) -> bytes:
         """Return the bytes of a buffer: the binary chunk, or base64 data in the description."""

@@ -69,15 +69,15 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     """Return the triangles of each TSurf in a file; skip points, lines and grids."""
     file = path.name
     objects = list(_objects(unify_lines(data), file))
-    surfaces = [one for one in objects if one.kind == "tsurf"]
+    surfaces = [each for each in objects if each.kind == "tsurf"]
     if not surfaces:
-        kinds = listed(list(dict.fromkeys(one.kind for one in objects)))
+        kinds = listed(list(dict.fromkeys(each.kind for each in objects)))
         message = (
             f"{file} is a GOCAD file with {kinds}, but only TSurf objects are surfaces: "
             "export a TSurf"
         )
         raise MeshError(message)
-    parts = [(one.name, _faces(one, file)) for one in surfaces if one.corners]
+    parts = [(each.name, _faces(each, file)) for each in surfaces if each.corners]
     if not parts:
         message = f"{file} has GOCAD surfaces without triangles (TRGL): export them triangulated"
         raise MeshError(message)
@@ -192,28 +192,30 @@ def _require_words(words: list[bytes], count: int, number: int, file: str) -> No
         raise MeshError(message)
 
 
-def _cut(file: str, found: str) -> MeshError:
-    return MeshError(f"{file} is cut short: {found}; copy or export the file again")
+def _cut(file: str, what: str) -> MeshError:
+    return MeshError(f"{file} is cut short: {what}; copy or export the file again")
 
 
-def _faces(one: _Object, file: str) -> Faces:
+def _faces(surface: _Object, file: str) -> Faces:
     """Return the triangles of one object; an ATOM gives an existing vertex a second number."""
-    vertices = floats(one.places, file, lambda i: f"line {one.lines[i // 3]}").reshape(-1, 3)
-    if one.depth:
+    vertices = floats(surface.places, file, lambda i: f"line {surface.lines[i // 3]}")
+    vertices = vertices.reshape(-1, 3)
+    if surface.depth:
         vertices[:, 2] *= -1
-    if one.swapped:
+    if surface.swapped:
         vertices = vertices[:, [1, 0, 2]]
-    ids = integers(one.ids, file, lambda i: f"line {one.lines[i]}")
-    atoms = integers(one.atoms, file, lambda i: f"line {one.atom_lines[i // 2]}").reshape(-1, 2)
-    lines = np.array([*one.lines, *one.atom_lines])
+    ids = integers(surface.ids, file, lambda i: f"line {surface.lines[i]}")
+    atoms = integers(surface.atoms, file, lambda i: f"line {surface.atom_lines[i // 2]}")
+    atoms = atoms.reshape(-1, 2)
+    lines = np.array([*surface.lines, *surface.atom_lines])
     names, points = _points(ids, atoms, lines, file)
-    corners = integers(one.corners, file, lambda i: f"line {one.corner_lines[i // 3]}")
+    corners = integers(surface.corners, file, lambda i: f"line {surface.corner_lines[i // 3]}")
     place = np.searchsorted(names, corners).clip(max=len(names) - 1)
     strange = names[place] != corners
     if strange.any():
         first = int(strange.argmax())
         message = (
-            f"{file}, line {one.corner_lines[first // 3]}: a triangle refers to vertex "
+            f"{file}, line {surface.corner_lines[first // 3]}: a triangle refers to vertex "
             f"{corners[first]}, which its object does not have; export it again"
         )
         raise MeshError(message)
@@ -230,16 +232,16 @@ def _points(
     """
     rows = np.arange(len(ids))
     if len(atoms):
-        known = dict(zip(ids.tolist(), rows.tolist(), strict=True))
+        row_of = dict(zip(ids.tolist(), rows.tolist(), strict=True))
         for line, (name, other) in zip(lines[len(ids) :], atoms.tolist(), strict=True):
-            if other not in known:
+            if other not in row_of:
                 message = (
                     f"{file}, line {line}: an ATOM refers to vertex {other}, which must come "
                     "before it in the same object; export the surface again"
                 )
                 raise MeshError(message)
-            known.setdefault(name, known[other])
-        rows = np.concatenate([rows, [known[other] for other in atoms[:, 1].tolist()]])
+            row_of.setdefault(name, row_of[other])
+        rows = np.concatenate([rows, [row_of[other] for other in atoms[:, 1].tolist()]])
         ids = np.concatenate([ids, atoms[:, 0]])
     if not len(ids):
         message = f"{file} has a GOCAD surface with triangles and no vertices: export it again"
@@ -301,8 +303,8 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     if digest is not None:
         digest.add_file(place)
     status = place.stat()
-    found = list(_voxets(unify_lines(place.read_bytes()), place))
-    lines = pick_model(found, wanted, place.name, ["GOCAD"])
+    voxets = list(_voxets(unify_lines(place.read_bytes()), place))
+    lines = pick_model(voxets, wanted, place.name, ["GOCAD"])
     yield CellModel(VoxetStore(lines, place, status), options)
 
 
@@ -392,8 +394,8 @@ class VoxetStore:
         memory.require(needed, what, TableError)
         step = self._steps(counts, span, lengths)
         nodes = [
-            first + (np.arange(int(n) + 1, dtype=np.float64) - 0.5) * one
-            for first, n, one in zip(low, counts, step, strict=True)
+            first + (np.arange(int(n) + 1, dtype=np.float64) - 0.5) * size
+            for first, n, size in zip(low, counts, step, strict=True)
         ]
         du, dv, dw = (np.full(int(counts[n]), step[n] * lengths[n]) for n in range(3))
         if not (axes[~np.eye(3, dtype=bool)] == 0).all():
@@ -433,7 +435,7 @@ class VoxetStore:
     def _bytes(self) -> int:
         """Return the total size in bytes of the header and of the property files."""
         sizes = [len(words) and self._file_of(words) for words in self._files()]
-        files = sum(one.stat().st_size for one in sizes if one and one.is_file())
+        files = sum(file.stat().st_size for file in sizes if file and file.is_file())
         return self.status.st_size + files
 
     def _files(self) -> list[list[str]]:
@@ -468,7 +470,7 @@ class VoxetStore:
                 f"{self.columns[column]!r} is not in the same folder: copy it there"
             )
             raise TableError(message)
-        start, kind = self._whole(number, "PROP_OFFSET", 0), self._type(number)
+        start, kind = self._whole_number(number, "PROP_OFFSET", 0), self._type(number)
         if start + self.cells.count * kind.itemsize > file.stat().st_size or start < 0:
             message = (
                 f"{file.name} is too short: {self.name} declares {self.cells.count:,} numbers of "
@@ -493,7 +495,7 @@ class VoxetStore:
             doubles[values == none] = np.nan
         return doubles
 
-    def _whole(self, number: str, key: str, default: int) -> int:
+    def _whole_number(self, number: str, key: str, default: int) -> int:
         word = " ".join(self._lines.get(f"{key} {number}", [str(default)]))
         if not (word.isascii() and word.isdigit() and len(word) < 19):
             message = (
@@ -505,10 +507,10 @@ class VoxetStore:
 
     def _type(self, number: str) -> np.dtype[np.generic]:
         """Return the NumPy type of the numbers in a property's file."""
-        size = self._whole(number, "PROP_ESIZE", 4)
+        size = self._whole_number(number, "PROP_ESIZE", 4)
         kind = " ".join(self._lines.get(f"PROP_ETYPE {number}", ["IEEE"])).upper()
         if size in (1, 2) and kind in ("IEEE", "INTEGER"):
-            signed = self._whole(number, "PROP_SIGNED", 1)
+            signed = self._whole_number(number, "PROP_SIGNED", 1)
             return np.dtype(f">{'i' if signed else 'u'}{size}")
         if (kind, size) not in _WHOLE:
             message = (

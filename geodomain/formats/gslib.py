@@ -210,16 +210,16 @@ class GslibStore:
             np.full(count, size) for count, size in zip(grid.counts, grid.sizes, strict=True)
         )
         lattice = LatticeCells("a grid", (x, y, z), lengths=(dx, dy, dz))
-        found = sum(1 for _ in self._rows())
-        times = head.realisations or max(found // grid.count, 1)
+        row_count = sum(1 for _ in self._rows())
+        times = head.realisations or max(row_count // grid.count, 1)
         self.cells, rows = Repeated(lattice, times), grid.count * times
-        if found != rows:
-            self._refuse_count(rows, f"{found:,}")
+        if row_count != rows:
+            self._refuse_count(rows, f"{row_count:,}")
         self._held = lru_cache(maxsize=4)(self._read)
 
-    def _refuse_count(self, rows: int, found: str) -> None:
+    def _refuse_count(self, rows: int, count: str) -> None:
         message = (
-            f"{self.name} has {found} rows for the {rows:,} cells of its grid: correct the grid, "
+            f"{self.name} has {count} rows for the {rows:,} cells of its grid: correct the grid, "
             "or export the file again"
         )
         raise TableError(message)
@@ -327,9 +327,9 @@ class GslibStore:
         if not column.numeric:
             names = list(dict.fromkeys(cell for cell in cells if cell))
             numbers = {name: str(place) for place, name in enumerate(names, 1)}
-            said = ", ".join(f"{name} is {number}" for name, number in numbers.items())
+            pairs = ", ".join(f"{name} is {number}" for name, number in numbers.items())
             warn(
-                f"{self.name} can store only numbers: {said}, and rows without a label get {_NONE}"
+                f"{self.name} can store only numbers: {pairs}, and rows without a label get {_NONE}"
             )
             cells = tuple(numbers.get(cell, "") for cell in cells)
         none = _NONE

@@ -101,19 +101,21 @@ class _Parser:
 
 def read(data: bytes, path: Path) -> list[NamedFaces]:
     """Return the triangulated surfaces of a file; skip boundaries, breaklines and contours."""
-    found = _parse(data, path.name)
-    parts = [(one.name, _faces(one, path.name)) for one in found.surfaces if one.faces]
+    content = _parse(data, path.name)
+    parts = [
+        (surface.name, _faces(surface, path.name)) for surface in content.surfaces if surface.faces
+    ]
     if not parts:
-        kinds = {one.kind for one in found.surfaces if one.kind}
+        kinds = {surface.kind for surface in content.surfaces if surface.kind}
         what = " of the type " + " or ".join(map(repr, sorted(kinds))) if kinds else ""
         message = (
-            f"{path.name} has {counted(len(found.surfaces), 'LandXML surface')}{what} without "
+            f"{path.name} has {counted(len(content.surfaces), 'LandXML surface')}{what} without "
             "faces: export triangulated surfaces (TIN)"
         )
         raise MeshError(message)
-    if found.clipped is not None:
+    if content.clipped is not None:
         message = (
-            f"{path.name}: surface {found.clipped!r} has boundaries that clip it when it is "
+            f"{path.name}: surface {content.clipped!r} has boundaries that clip it when it is "
             "drawn; all of its triangles are read"
         )
         warn(message)
@@ -122,12 +124,12 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def _parse(data: bytes, file: str) -> _Parser:
-    found = _Parser(file)
+    handler = _Parser(file)
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = found.start, found.end
-    parser.CharacterDataHandler = found.text
-    parser.StartDoctypeDeclHandler = found.refuse_doctype
+    parser.StartElementHandler, parser.EndElementHandler = handler.start, handler.end
+    parser.CharacterDataHandler = handler.text
+    parser.StartDoctypeDeclHandler = handler.refuse_doctype
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as wrong:
@@ -135,28 +137,30 @@ def _parse(data: bytes, file: str) -> _Parser:
             raise
         message = f"{file} is truncated or not XML ({wrong}): copy or export the file again"
         raise MeshError(message) from None
-    return found
+    return handler
 
 
-def _faces(one: _Surface, file: str) -> Faces:
+def _faces(surface: _Surface, file: str) -> Faces:
     """Return the faces of a surface; LandXML stores points as northing, easting, elevation."""
-    words = [point.split() for point in one.points]
+    words = [point.split() for point in surface.points]
     short = next((i for i, row in enumerate(words) if len(row) < 3), None)
     if short is not None:
-        message = f"{file}: point {one.ids[short]!r} has no elevation: export the surface in 3D"
+        message = f"{file}: point {surface.ids[short]!r} has no elevation: export the surface in 3D"
         raise MeshError(message)
     tokens = [word.encode() for row in words for word in row[:3]]
-    places = floats(tokens, file, lambda i: f"point {one.ids[i // 3]!r}").reshape(-1, 3)
-    rows = {name: i for i, name in enumerate(one.ids)}
-    if len(rows) < len(one.ids):
-        message = f"{file}: surface {one.name!r} has two points with the same id: export it again"
+    places = floats(tokens, file, lambda i: f"point {surface.ids[i // 3]!r}").reshape(-1, 3)
+    rows = {name: i for i, name in enumerate(surface.ids)}
+    if len(rows) < len(surface.ids):
+        message = (
+            f"{file}: surface {surface.name!r} has two points with the same id: export it again"
+        )
         raise MeshError(message)
-    faces = [face.split() for face in one.faces]
+    faces = [face.split() for face in surface.faces]
     try:
         corners = [rows[name] for face in faces for name in face]
     except KeyError as unknown:
         message = (
-            f"{file}: a face of surface {one.name!r} refers to point {unknown}, which does not "
+            f"{file}: a face of surface {surface.name!r} refers to point {unknown}, which does not "
             "exist: export it again"
         )
         raise MeshError(message) from None

@@ -58,17 +58,17 @@ def _arrays(data: bytes, file: str) -> dict[str, NDArray[np.float64 | np.int32]]
     at = len(data) - sum(sizes)  # the file ends with the last array
     before = data[start + 8 : at] if at > start else b""
     if before.removeprefix(b"\r").removeprefix(b"\n") != _MARK:
-        found = f"there are {len(data) - start - 8 - len(_MARK):,}"
-        raise truncated(file, f"{sum(sizes):,} bytes of arrays", found)
-    found_arrays = {}
+        rest = f"there are {len(data) - start - 8 - len(_MARK):,}"
+        raise truncated(file, f"{sum(sizes):,} bytes of arrays", rest)
+    arrays = {}
     for (name, kind, width, count), size in zip(index, sizes, strict=True):
         if name in {"Location", "Tri"}:
             if width != 3:
                 raise damaged(file, f"the array {name!r} has {width} numbers per row, not three")
             values = np.frombuffer(data, dtype=_TYPES[kind], count=3 * count, offset=at)
-            found_arrays[name] = values.reshape(-1, 3)
+            arrays[name] = values.reshape(-1, 3)
         at += size
-    return found_arrays
+    return arrays
 
 
 def write(mesh: Mesh, file: BinaryIO) -> None:

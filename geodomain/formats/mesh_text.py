@@ -123,18 +123,18 @@ def not_a_number(place: str, word: str, *, whole: bool) -> MeshError:
     return MeshError(message)
 
 
-def truncated(name: str, promised: str, found: str) -> MeshError:
+def truncated(name: str, promised: str, rest: str) -> MeshError:
     """Return the error for a file that is shorter than its header declares."""
     message = (
-        f"{name} is cut short: its header declares {promised}, but {found};"
+        f"{name} is cut short: its header declares {promised}, but {rest};"
         " copy or export the file again"
     )
     return MeshError(message)
 
 
-def damaged(name: str, found: str) -> MeshError:
+def damaged(name: str, fault: str) -> MeshError:
     """Return the error for a file that violates its format."""
-    return MeshError(f"{name} is damaged: {found}; copy or export the file again")
+    return MeshError(f"{name} is damaged: {fault}; copy or export the file again")
 
 
 def number_lines(
@@ -168,7 +168,7 @@ class TextReader(NamedTuple):
     data: bytes
     start: int
 
-    def told(self, count: int) -> list[int]:
+    def counts(self, count: int) -> list[int]:
         """Return `count` numbers: the reader's counts, then its fault and the fault's position."""
         out = np.zeros(count, dtype=np.int64)
         _function(f"{self.kind}_told")(self.address, out)
@@ -248,9 +248,9 @@ class WordReader:
 
         There are `rows` rows of `width` words each, beginning with word number `first`.
         """
-        found = ctypes.c_int32()
-        core().words_are_lines(self.reader.address, first, rows, width, found)
-        return bool(found)
+        answer = ctypes.c_int32()
+        core().words_are_lines(self.reader.address, first, rows, width, answer)
+        return bool(answer)
 
     def read(
         self, first: int, kinds: NDArray[np.uint8], cells: NDArray[np.float64]
@@ -265,9 +265,9 @@ class WordReader:
             The fault (0 if there is none), and the row and byte range of the first word that does
             not fit its column.
         """
-        told = np.zeros(5, dtype=np.int64)
-        core().words_read(self.reader.address, first, len(cells), len(kinds), kinds, cells, told)
-        fault, row, begin, end, unsure_count = told.tolist()
+        report = np.zeros(5, dtype=np.int64)
+        core().words_read(self.reader.address, first, len(cells), len(kinds), kinds, cells, report)
+        fault, row, begin, end, unsure_count = report.tolist()
         unsure = np.empty((unsure_count, 3), dtype=np.int64)
         core().words_unsure(self.reader.address, unsure)
         self.reader.round(cells, unsure)

@@ -28,7 +28,7 @@ def read(data: bytes, path: Path) -> Faces:
     name = path.name
     text = plain_lines(data)
     with reading("obj", text) as reader:
-        vertex_count, face_count, corner_count, unsure_count, *fault = reader.told(8)
+        vertex_count, face_count, corner_count, unsure_count, *fault = reader.counts(8)
         if fault[0]:
             raise _fault(fault, text, vertex_count, name)
         vertices, sizes = np.empty((vertex_count, 3)), np.empty(face_count, dtype=np.int64)
@@ -39,9 +39,9 @@ def read(data: bytes, path: Path) -> Faces:
     return Faces(vertices, corners, sizes)
 
 
-def _fault(found: list[int], text: bytes, vertex_count: int, name: str) -> MeshError:
-    """Return the error for a fault in the text; `found` holds [fault, begin, end, count]."""
-    fault, begin, end, count = found
+def _fault(report: list[int], text: bytes, vertex_count: int, name: str) -> MeshError:
+    """Return the error for a fault in the text; `report` holds [fault, begin, end, count]."""
+    fault, begin, end, count = report
     place, word = f"{name}, line {line_of(text, begin)}", word_at(text, begin, end)
     if fault in (_NUMBER, _WHOLE):
         return not_a_number(place, word, whole=fault == _WHOLE)

@@ -42,8 +42,8 @@ def read(data: bytes, path: Path) -> Faces:
     lines = list(_content(data))
     if _is_free(lines[start:], vertex_count, face_count):
         words = b" ".join(line for _, line in lines).split()[4:]
-        if (found := _free(words, vertex_count, face_count)) is not None:
-            return found
+        if (faces := _free(words, vertex_count, face_count)) is not None:
+            return faces
     if vertex_count + face_count > len(lines) - start:
         promised = f"{vertex_count:,} vertices and {face_count:,} faces"
         raise truncated(name, promised, f"{counted(len(lines) - start, 'line')} follow")

@@ -49,9 +49,9 @@ def refusing(file: str, error: type[GeodomainError]) -> Iterator[None]:
         raise damaged(file, f"its index or an array cannot be read ({reason})", error) from wrong
 
 
-def damaged(file: str, found: str, error: type[GeodomainError]) -> GeodomainError:
+def damaged(file: str, fault: str, error: type[GeodomainError]) -> GeodomainError:
     """Return the error for a file that violates its format."""
-    return error(f"{file} is damaged: {found}; copy or export the file again")
+    return error(f"{file} is damaged: {fault}; copy or export the file again")
 
 
 # --- Surfaces of both versions.
@@ -112,14 +112,14 @@ def pick_model(
             "not as the block model"
         )
         raise TableError(message)
-    found = [one for name, one in models if wanted in (None, name)]
-    if len(found) == 1:
-        return found[0]
+    matching = [model for name, model in models if wanted in (None, name)]
+    if len(matching) == 1:
+        return matching[0]
     names = listed([name for name, _ in models])
     if wanted is None:
         message = f"{file} holds {len(models)} block models: choose one of {names}, as {file}:NAME"
     else:
-        count = f"{len(found)} block models" if found else "no block model"
+        count = f"{len(matching)} block models" if matching else "no block model"
         message = f"{file} has {count} with the name {wanted!r}: it holds {names}"
     raise TableError(message)
 
@@ -131,13 +131,13 @@ def require_lattice(steps: Sequence[Floats], origin: Floats, axes: Floats) -> No
     ------
     ValueError
     """
-    if origin.shape != (3,) or axes.shape != (3, 3) or any(one.ndim != 1 for one in steps):
+    if origin.shape != (3,) or axes.shape != (3, 3) or any(sizes.ndim != 1 for sizes in steps):
         message = "the lattice does not have three axes"
         raise ValueError(message)
     if not (np.isfinite(origin).all() and np.isfinite(axes).all()):
         message = "the lattice's origin or axes are not finite numbers"
         raise ValueError(message)
-    if not all((np.isfinite(one) & (one > 0)).all() for one in steps):
+    if not all((np.isfinite(sizes) & (sizes > 0)).all() for sizes in steps):
         message = "the lattice has a cell whose size is not positive"
         raise ValueError(message)
 
@@ -149,7 +149,7 @@ def require_room(steps: Sequence[Floats], file: str) -> None:
     ------
     TableError
     """
-    counts = [len(one) for one in steps]
+    counts = [len(sizes) for sizes in steps]
     cells = " x ".join(f"{count:,}" for count in counts)
     memory.require(8.0 * math.prod(counts), f"{file}, with {cells} cells,", TableError)
 
@@ -160,12 +160,21 @@ _MODELS = {"VolumeElement", "BlockModel"}
 _SURFACES = {"SurfaceElement", "Surface", "GridSurface"}
 
 
-def only_blocks(told: Iterable[tuple[object, str]], place: Path, wanted: str | None) -> bool:
+def surfaces_and_models(kinds: Iterable[tuple[object, str]], place: Path) -> list[tuple[str, bool]]:
+    """Return the name of each surface and block model, and whether it is a block model.
+
+    Elements without a name have the name of the file.
+    """
+    names = [(str(name or place.stem), kind) for name, kind in kinds]
+    return [(name, kind in _MODELS) for name, kind in names if kind in _MODELS | _SURFACES]
+
+
+def only_blocks(kinds: Iterable[tuple[object, str]], place: Path, wanted: str | None) -> bool:
     """Return whether a project, or its element with the name `wanted`, holds blocks and no surface.
 
     Parameters
     ----------
-    told : iterable of (object, str)
+    kinds : iterable of (object, str)
         Name and type of each element.
     place : Path
         The file; elements without a name have its name.
@@ -177,7 +186,7 @@ def only_blocks(told: Iterable[tuple[object, str]], place: Path, wanted: str | N
     GeodomainWarning
         If block models exist besides surfaces, because only the surfaces are converted.
     """
-    names = [(str(name or place.stem), kind) for name, kind in told]
+    names = [(str(name or place.stem), kind) for name, kind in kinds]
     models = [name for name, kind in names if kind in _MODELS]
     surfaces = [name for name, kind in names if kind in _SURFACES]
     if wanted is not None:

@@ -32,6 +32,7 @@ from geodomain.formats.omf import (
     refusing,
     require_lattice,
     require_room,
+    surfaces_and_models,
 )
 from geodomain.formats.registry import split_name
 from geodomain.formats.solids import NamedFaces, warn_of_repeats
@@ -61,9 +62,9 @@ class Project1:
         self.objects: dict[str, Any] = json.loads(bytes(data[self.start :]).decode("utf-8"))
         self.project: Any = self.objects[str(uuid.UUID(bytes=bytes(data[36:52])))]
 
-    def refuse(self, found: str) -> NoReturn:
+    def refuse(self, fault: str) -> NoReturn:
         """Raise the error for a file that violates its format."""
-        raise damaged(self.file, found, self._error)
+        raise damaged(self.file, fault, self._error)
 
     def close(self) -> None:
         """Close the file."""
@@ -94,8 +95,8 @@ class Project1:
         If `count` is given, the array must have exactly that many numbers, and no more are
         decompressed.
         """
-        told = self.objects[name]["array"]
-        start, length, kind = int(told["start"]), int(told["length"]), told["dtype"]
+        entry = self.objects[name]["array"]
+        start, length, kind = int(entry["start"]), int(entry["length"]), entry["dtype"]
         if kind not in _TYPES or start < 0 or length < 0 or start + length > len(self.data):
             self.refuse("an array extends beyond the end of the file, or has an unknown type")
         packed = bytes(self.data[start : start + length])
@@ -118,12 +119,12 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     with refusing(path.name, MeshError):
         project = Project1(data, path.name, MeshError)
         elements = list(project.elements())
-        surfaces = [one for one in elements if one["__class__"] == "SurfaceElement"]
+        surfaces = [element for element in elements if element["__class__"] == "SurfaceElement"]
         if not surfaces:
-            raise no_surface(path.name, [one["__class__"] for one in elements])
-        found = [(str(one.get("name", "")), _faces(project, one)) for one in surfaces]
-    warn_of_repeats([name for name, _ in found], path.name)
-    return found
+            raise no_surface(path.name, [element["__class__"] for element in elements])
+        parts = [(str(element.get("name", "")), _faces(project, element)) for element in surfaces]
+    warn_of_repeats([name for name, _ in parts], path.name)
+    return parts
 
 
 def _faces(project: Project1, element: Any) -> Faces:
@@ -158,10 +159,19 @@ _STEP = 1 << 24
 def holds_blocks(path: str) -> bool:
     """Return whether a file, or the element of FILE:NAME, holds blocks and no surface."""
     place, wanted = split_name(path)
+    return only_blocks(_kinds(place), place, wanted)
+
+
+def contents(place: Path) -> list[tuple[str, bool]]:
+    """Return the name of each surface and block model, and whether it is a block model."""
+    return surfaces_and_models(_kinds(place), place)
+
+
+def _kinds(place: Path) -> list[tuple[object, str]]:
+    """Return the name and the type of each element of a file."""
     with refusing(place.name, TableError):
         project = Project1(read_whole(place), place.name, TableError)
-        told = [(one.get("name"), one["__class__"]) for one in project.elements()]
-    return only_blocks(told, place, wanted)
+        return [(element.get("name"), element["__class__"]) for element in project.elements()]
 
 
 @contextmanager
@@ -184,16 +194,16 @@ class Omf1Store:
         self.name, self.status, self._project = project.file, status, project
         elements = list(project.elements())
         volumes = [
-            (str(one.get("name") or Path(project.file).stem), one)
-            for one in elements
-            if one["__class__"] == "VolumeElement"
+            (str(element.get("name") or Path(project.file).stem), element)
+            for element in elements
+            if element["__class__"] == "VolumeElement"
         ]
-        kinds = [one["__class__"] for one in elements]
+        kinds = [element["__class__"] for element in elements]
         self._element: Any = pick_model(volumes, wanted, project.file, kinds)
         self.cells = self._lattice(project.objects[self._element["geometry"]])
-        told = ((one, project.objects[one]) for one in self._element.get("data") or ())
-        self._data = [(name, one) for name, one in told if one.get("location") == "cells"]
-        self.columns = tuple(str(one.get("name", "")) for _, one in self._data)
+        items = ((key, project.objects[key]) for key in self._element.get("data") or ())
+        self._data = [(name, data) for name, data in items if data.get("location") == "cells"]
+        self.columns = tuple(str(data.get("name", "")) for _, data in self._data)
         self._held = lru_cache(maxsize=4)(self._read)
 
     def _lattice(self, geometry: Any) -> LatticeCells:
@@ -202,7 +212,7 @@ class Omf1Store:
         origin = self._project.origin(geometry)
         require_lattice(steps, origin, axes)
         require_room(steps, self.name)
-        return lattice("blocks", steps, origin, axes, z_fastest=True)
+        return lattice("blocks", steps, origin, axes, order="zyx")
 
     def close(self) -> None:
         """Close the file."""
@@ -223,28 +233,28 @@ class Omf1Store:
             return self._held(column)
 
     def _read(self, column: int) -> Values:
-        told = self._data[column][1]
-        match told["__class__"]:
+        data = self._data[column][1]
+        match data["__class__"]:
             case "ScalarData":
-                return self._project.array(told["array"], self.cells.count)
+                return self._project.array(data["array"], self.cells.count)
             case "MappedData":
-                return self._mapped(told)
+                return self._mapped(data)
             case "StringData" | "DateTimeData":
-                return self._texts(self._project.objects[told["array"]]["array"])
+                return self._texts(self._project.objects[data["array"]]["array"])
         message = (
-            f"{self.name}: the column {self.columns[column]!r} holds {told['__class__']}, which is "
+            f"{self.name}: the column {self.columns[column]!r} holds {data['__class__']}, which is "
             "neither numbers nor text"
         )
         raise TableError(message)
 
-    def _mapped(self, told: Any) -> Values:
+    def _mapped(self, entry: Any) -> Values:
         """Return, for each block, a text from the legend of mapped data.
 
         If no legend has texts, the values are the blocks' indices into the legend.
         """
-        index = self._project.array(told["array"], self.cells.count).astype(np.int64)
+        index = self._project.array(entry["array"], self.cells.count).astype(np.int64)
         objects = self._project.objects
-        for legend in told["legends"]:
+        for legend in entry["legends"]:
             values = objects[objects[legend]["values"]]
             if values["__class__"] == "StringArray":
                 names = np.array([*map(str, values["array"]), ""], dtype=object)
@@ -263,7 +273,7 @@ class Omf1Store:
         ids = list(element.get("data") or ())
         packed = []
         end = project.start
-        for column, codes, old in new.each(self.values):
+        for column, codes, old in new.items(self.values):
             place = None if new.at is None else self._data[new.at][0]
             made, raw = self._made(column, codes, old, end, place)
             objects.update(made)
@@ -272,7 +282,7 @@ class Omf1Store:
             if place is None:
                 ids.append(next(reversed(made)))
         element["data"] = ids
-        key = next(name for name, one in objects.items() if one is self._element)
+        key = next(name for name, each in objects.items() if each is self._element)
         objects[key] = element
         for begin in range(0, project.start, _STEP):
             part = bytearray(project.data[begin : min(begin + _STEP, project.start)])
@@ -304,8 +314,8 @@ class Omf1Store:
         array, legend, strings, data = (
             self._new_id(f"{name} {what}") for what in ("array", "legend", "names", "data")
         )
-        told = {"start": start, "dtype": kind, "length": len(raw)}
-        made: dict[str, Any] = {array: {**dates, "array": told, "__class__": "ScalarArray"}}
+        stored = {"start": start, "dtype": kind, "length": len(raw)}
+        made: dict[str, Any] = {array: {**dates, "array": stored, "__class__": "ScalarArray"}}
         entry = {**dates, "name": name, "description": "", "array": array, "location": "cells"}
         if column.numeric:
             entry["__class__"] = "ScalarData"
@@ -321,7 +331,7 @@ class Omf1Store:
         """Return an id that is not in the file; the same file always gives the same id."""
         number = 0
         while True:
-            found = str(uuid.uuid5(uuid.NAMESPACE_OID, f"geodomain {what} {number}"))
-            if found not in self._project.objects:
-                return found
+            key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"geodomain {what} {number}"))
+            if key not in self._project.objects:
+                return key
             number += 1

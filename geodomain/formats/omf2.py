@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,10 @@ from geodomain.formats.block_file import (
     Values,
     as_category,
     as_numbers,
-    said,
+    as_text,
 )
 from geodomain.formats.cell_file import CellModel, refuse_columns
-from geodomain.formats.cells import LatticeCells, SubBlocks, lattice
+from geodomain.formats.cells import LatticeCells, SubBlocks, lattice, tensor_of
 from geodomain.formats.omf import (
     Grid,
     damaged,
@@ -46,6 +46,7 @@ from geodomain.formats.omf import (
     refusing,
     require_lattice,
     require_room,
+    surfaces_and_models,
 )
 from geodomain.formats.registry import split_name
 from geodomain.formats.solids import NamedFaces, warn_of_repeats
@@ -88,9 +89,9 @@ class Project2:
         packed = memory.read_member(members, INDEX, index, error)
         self.project: Any = json.loads(memory.inflate(packed, index, error, json=True))
 
-    def refuse(self, found: str) -> NoReturn:
+    def refuse(self, fault: str) -> NoReturn:
         """Raise the error for a file that violates its format."""
-        raise damaged(self.file, found, self._error)
+        raise damaged(self.file, fault, self._error)
 
     def require_surface(self, nu: int, nv: int) -> None:
         """Refuse a surface with more cells than memory can hold."""
@@ -123,20 +124,20 @@ class Project2:
             np.full(count, float(size)) for count, size in zip(counts, grid["size"], strict=True)
         ]
 
-    def table(self, told: Any) -> Any:
+    def table(self, entry: Any) -> Any:
         """Return a Parquet file of the ZIP as an Arrow table.
 
         The file is refused if it does not have the number of rows that the index declares.
         """
         import pyarrow.parquet
 
-        what = f"{self.file}: {told['filename']}"
-        packed = memory.read_member(self.members, told["filename"], what, self._error)
+        what = f"{self.file}: {entry['filename']}"
+        packed = memory.read_member(self.members, entry["filename"], what, self._error)
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(packed))
         count = file.metadata.num_rows
-        if count != int(told["item_count"]):
-            found = f"{told['filename']} has {count:,} rows, not {told['item_count']}"
-            self.refuse(found)
+        if count != int(entry["item_count"]):
+            fault = f"{entry['filename']} has {count:,} rows, not {entry['item_count']}"
+            self.refuse(fault)
         columns = range(file.metadata.num_columns)
         groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
         size = sum(group.column(n).total_uncompressed_size for group in groups for n in columns)
@@ -145,9 +146,9 @@ class Project2:
         # If an Arrow thread released the bytes while Python ends, the process would abort.
         return file.read(use_threads=False)
 
-    def numbers(self, told: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    def numbers(self, entry: Any, names: Sequence[str]) -> NDArray[np.float64]:
         """Return k columns of a Parquet file of the ZIP as a float64 array (n, k)."""
-        return as_floats(self.table(told), names)
+        return as_floats(self.table(entry), names)
 
 
 def as_floats(table: Any, names: Sequence[str]) -> NDArray[np.float64]:
@@ -160,11 +161,11 @@ def _flat(elements: Any, depth: int) -> Iterator[Any]:
     if depth > 100:
         message = "composites that contain each other"
         raise ValueError(message)
-    for one in elements:
-        if one["geometry"]["type"] == "Composite":
-            yield from _flat(one["geometry"]["elements"], depth + 1)
+    for element in elements:
+        if element["geometry"]["type"] == "Composite":
+            yield from _flat(element["geometry"]["elements"], depth + 1)
         else:
-            yield one
+            yield element
 
 
 def member(name: str) -> zipfile.ZipInfo:
@@ -195,16 +196,16 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     with refusing(path.name, MeshError), zipfile.ZipFile(io.BytesIO(data)) as members:
         project = Project2(members, len(data), path.name, MeshError)
         elements = list(project.elements())
-        kinds = [str(one["geometry"]["type"]) for one in elements]
-        found = [
-            (str(one.get("name", "")), _faces(project, one["geometry"]))
-            for one, kind in zip(elements, kinds, strict=True)
+        kinds = [str(element["geometry"]["type"]) for element in elements]
+        parts = [
+            (str(element.get("name", "")), _faces(project, element["geometry"]))
+            for element, kind in zip(elements, kinds, strict=True)
             if kind in {"Surface", "GridSurface"}
         ]
-        if not found:
+        if not parts:
             raise no_surface(path.name, kinds)
-    warn_of_repeats([name for name, _ in found], path.name)
-    return found
+    warn_of_repeats([name for name, _ in parts], path.name)
+    return parts
 
 
 def _faces(project: Project2, geometry: Any) -> Faces:
@@ -238,11 +239,11 @@ def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members:
         for number, (name, mesh) in enumerate(solids.items()):
             arrays = {}
-            told: list[tuple[str, str, NDArray[Any]]] = [
+            tables: list[tuple[str, str, NDArray[Any]]] = [
                 ("vertices", "xyz", mesh.vertices),
                 ("triangles", "abc", mesh.triangles),
             ]
-            for place, (key, names, rows) in enumerate(told, 1):
+            for place, (key, names, rows) in enumerate(tables, 1):
                 title = f"{2 * number + place}.parquet"
                 members.writestr(member(title), _parquet(rows, names))
                 arrays[key] = {"filename": title, "item_count": len(rows)}
@@ -323,7 +324,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
         raise TableError(message)
     local = centroids @ axes.T
     division = _divided(local, sizes)
-    tensor = _tensor(local, sizes) if division is None else None
+    tensor = tensor_of(local, sizes) if division is None else None
     members: dict[str, bytes] = {}
 
     def put(arrays: dict[str, Any]) -> dict[str, Any]:
@@ -347,7 +348,10 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     elif tensor is not None:
         origin, order = tensor.origin, tensor.order
         steps = zip("uvw", tensor.steps, strict=True)
-        geometry["grid"] = {"type": "Tensor", **{a: put({"scalar": one}) for a, one in steps}}
+        geometry["grid"] = {
+            "type": "Tensor",
+            **{a: put({"scalar": lengths}) for a, lengths in steps},
+        }
     else:
         message = (
             f"{path}: OMF cannot store these blocks, because some of them cross the boundaries of "
@@ -366,40 +370,6 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     stem = Path(path).stem
     element = {"name": stem, "attributes": attributes, "geometry": geometry}
     yield _archive(members, {"name": stem, "elements": [element]})
-
-
-class _Tensor(NamedTuple):
-    """A tensor grid: origin, cell sizes along u, v and w, and the order of the blocks in it."""
-
-    origin: Floats
-    steps: list[Floats]
-    order: NDArray[np.intp]
-
-
-def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
-    """Return the tensor grid whose cells are exactly the blocks, or None if there is no such grid.
-
-    In the order of the grid's cells, u varies fastest.
-    """
-    place, counts, steps = np.zeros(len(local), np.int64), 1, []
-    for axis in range(3):
-        values, near = local[:, axis], _EVEN * sizes[:, axis].min()
-        order = np.argsort(values, kind="stable")
-        begins = np.diff(values[order], prepend=-np.inf) > near
-        number = np.empty(len(values), np.int64)
-        number[order] = np.cumsum(begins) - 1
-        first = order[begins]
-        step, centre = sizes[first, axis], values[first]
-        same = (np.abs(sizes[:, axis] - step[number]) <= near).all()
-        joined = np.abs(np.diff(centre) - (step[1:] + step[:-1]) / 2) <= near
-        if not (same and joined.all()):
-            return None
-        place += counts * number
-        counts *= len(first)
-        steps.append(step)
-    if counts != len(local) or len(np.unique(place)) != counts:
-        return None
-    return _Tensor((local - sizes / 2).min(axis=0), steps, np.argsort(place))
 
 
 def _divided(local: Floats, sizes: Floats) -> _Division | None:
@@ -426,7 +396,7 @@ def _sub_blocks(division: _Division, put: Put) -> dict[str, Any]:
     """
     parts = np.round(1 / (division.high - division.low).min(axis=0))
     low, high = division.low * parts, division.high * parts
-    even = all((np.abs(one - np.round(one)) < _EVEN * parts).all() for one in (low, high))
+    even = all((np.abs(bound - np.round(bound)) < _EVEN * parts).all() for bound in (low, high))
     regular = even and bool((parts <= _MOST_PARTS).all())
     ends = (np.round(low), np.round(high)) if regular else (division.low, division.high)
     kind = np.uint32 if regular else np.float64
@@ -449,7 +419,7 @@ def _data(values: Values, put: Put) -> dict[str, Any]:
 
     if values.dtype.kind in "fiub":
         return {"type": "Number", "values": put({"number": values.astype(np.float64)})}
-    texts = pyarrow.array([said(one) or None for one in values.tolist()], pyarrow.string())
+    texts = pyarrow.array([as_text(value) or None for value in values.tolist()], pyarrow.string())
     coded = texts.dictionary_encode()
     names = put({"name": coded.dictionary})
     return {
@@ -461,11 +431,11 @@ def _data(values: Values, put: Put) -> dict[str, Any]:
 
 def _archive(members: Mapping[str, bytes], project: dict[str, Any]) -> bytes:
     out = io.BytesIO()
-    told = {"application": "geodomain", "date": "1980-01-01T00:00:00Z", **project}
+    index = {"application": "geodomain", "date": "1980-01-01T00:00:00Z", **project}
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
             archive.writestr(member(name), data)
-        archive.writestr(member(INDEX), packed_index(told))
+        archive.writestr(member(INDEX), packed_index(index))
         archive.comment = COMMENT
     return out.getvalue()
 
@@ -479,10 +449,21 @@ _CELLS, _SUB_BLOCKS = "Primitives", "Subblocks"
 def holds_blocks(path: str) -> bool:
     """Return whether a file, or the element of FILE:NAME, holds blocks and no surface."""
     place, wanted = split_name(path)
+    return only_blocks(_kinds(place), place, wanted)
+
+
+def contents(place: Path) -> list[tuple[str, bool]]:
+    """Return the name of each surface and block model, and whether it is a block model."""
+    return surfaces_and_models(_kinds(place), place)
+
+
+def _kinds(place: Path) -> list[tuple[object, str]]:
+    """Return the name and the type of each element of a file."""
     with refusing(place.name, TableError), zipfile.ZipFile(place) as members:
         project = Project2(members, place.stat().st_size, place.name, TableError)
-        told = [(one.get("name"), one["geometry"]["type"]) for one in project.elements()]
-    return only_blocks(told, place, wanted)
+        return [
+            (element.get("name"), element["geometry"]["type"]) for element in project.elements()
+        ]
 
 
 @contextmanager
@@ -509,10 +490,10 @@ class Omf2Store:
     def __init__(self, project: Project2, wanted: str | None, status: os.stat_result) -> None:
         self.name, self.status, self._project = project.file, status, project
         elements = list(project.elements())
-        kinds = [str(one["geometry"]["type"]) for one in elements]
+        kinds = [str(element["geometry"]["type"]) for element in elements]
         models = [
-            (str(one.get("name") or Path(project.file).stem), one)
-            for one, kind in zip(elements, kinds, strict=True)
+            (str(element.get("name") or Path(project.file).stem), element)
+            for element, kind in zip(elements, kinds, strict=True)
             if kind == "BlockModel"
         ]
         self._element: Any = pick_model(models, wanted, project.file, kinds)
@@ -520,8 +501,8 @@ class Omf2Store:
         divided = self._element["geometry"].get("subblocks")
         self.cells = self._sub_blocks(divided) if divided else self._parents
         self._location = _SUB_BLOCKS if divided else _CELLS
-        self._told = self._attributes()
-        self.columns = tuple(str(one["name"]) for one in self._told)
+        self._entries = self._attributes()
+        self.columns = tuple(str(attribute["name"]) for attribute in self._entries)
         self._held = lru_cache(maxsize=4)(self._read)
 
     def _lattice(self, geometry: Any) -> LatticeCells:
@@ -533,15 +514,15 @@ class Omf2Store:
         require_room(steps, self.name)
         return lattice("blocks", steps, origin, axes)
 
-    def _sub_blocks(self, told: Any) -> SubBlocks:
-        """Return the sub-blocks that the index entry `told` describes."""
-        table = self._project.table(told["subblocks"])
+    def _sub_blocks(self, entry: Any) -> SubBlocks:
+        """Return the sub-blocks that the index entry `entry` describes."""
+        table = self._project.table(entry["subblocks"])
         index, low, high = (
             as_floats(table, [f"{what}_{axis}" for axis in "uvw"])
             for what in ("parent", "corner_min", "corner_max")
         )
-        regular = told["type"] == "Regular"
-        parts = np.array(told["count"] if regular else (1, 1, 1), dtype=np.float64)
+        regular = entry["type"] == "Regular"
+        parts = np.array(entry["count"] if regular else (1, 1, 1), dtype=np.float64)
         blocks = SubBlocks(self._parents, index.astype(np.int64), low, high, parts)
         if (wrong := blocks.wrong()) is not None:
             self._project.refuse(f"sub-block {wrong + 1:,} lies outside its parent or the model")
@@ -549,10 +530,14 @@ class Omf2Store:
 
     def _attributes(self) -> list[Any]:
         """List the attributes of blocks, then those of parent cells that have other names."""
-        told = self._element.get("attributes") or []
-        own = [one for one in told if one["location"] == self._location]
-        taken = {one["name"] for one in own}
-        parents = [one for one in told if one["location"] == _CELLS and one["name"] not in taken]
+        attributes = self._element.get("attributes") or []
+        own = [attribute for attribute in attributes if attribute["location"] == self._location]
+        names = {attribute["name"] for attribute in own}
+        parents = [
+            attribute
+            for attribute in attributes
+            if attribute["location"] == _CELLS and attribute["name"] not in names
+        ]
         return own + (parents if self._location == _SUB_BLOCKS else [])
 
     def close(self) -> None:
@@ -574,26 +559,26 @@ class Omf2Store:
             return self._held(column)
 
     def _read(self, column: int) -> Values:
-        told = self._told[column]
-        values = self._values(told["data"], self.columns[column])
+        entry = self._entries[column]
+        values = self._values(entry["data"], self.columns[column])
         rows = None
-        if isinstance(self.cells, SubBlocks) and told["location"] == _CELLS:
+        if isinstance(self.cells, SubBlocks) and entry["location"] == _CELLS:
             rows = self.cells.rows
         count = self.cells.count if rows is None else self._parents.count
         if len(values) != count:
-            self._project.refuse(f"{told['name']!r} has {len(values):,} values, not {count:,}")
+            self._project.refuse(f"{entry['name']!r} has {len(values):,} values, not {count:,}")
         return values if rows is None else values[rows]
 
-    def _values(self, told: Any, name: str) -> Values:
-        kind = told["type"]
+    def _values(self, data: Any, name: str) -> Values:
+        kind = data["type"]
         if kind not in ("Number", "Category", "Text", "Boolean"):
             message = (
                 f"{self.name}: the column {name!r} holds {kind}, which is neither numbers nor text"
             )
             raise TableError(message)
-        column = self._project.table(told["values"]).column(0)
+        column = self._project.table(data["values"]).column(0)
         if kind == "Category":
-            names = self._project.table(told["names"]).column(0).combine_chunks()
+            names = self._project.table(data["names"]).column(0).combine_chunks()
             column = names.take(column)
         if kind == "Boolean":
             column = column.cast("uint8")
@@ -633,13 +618,13 @@ class Omf2Store:
 
         place: Any = self._element
         attributes = list(place.get("attributes") or [])
-        for column, codes, old in new.each(self.values):
+        for column, codes, old in new.items(self.values):
             data = _attribute_data(column, codes, old, put)
             if new.at is None:
                 attributes.append({"name": column.name, "location": self._location, "data": data})
             else:
-                was = self._told[new.at]
-                at = next(n for n, one in enumerate(attributes) if one is was)
+                was = self._entries[new.at]
+                at = next(n for n, attribute in enumerate(attributes) if attribute is was)
                 attributes[at] = {**was, "location": self._location, "data": data}
         # The element may be inside composites, so it is changed in a copy of the whole index.
         copies: dict[int, Any] = {}

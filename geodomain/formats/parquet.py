@@ -16,8 +16,9 @@ from geodomain.compute.data import Floats, Ints
 from geodomain.errors import TableError, warn
 from geodomain.files.streams import Target, require_seekable
 from geodomain.files.unchanged import Digest, Unchanged
-from geodomain.formats.block_file import Blocks, LabelChunk, Relabelling, TableModel, said
+from geodomain.formats.block_file import Blocks, LabelChunk, Relabelling, TableModel, as_text
 from geodomain.formats.block_file import Rows as ChunkOfRows
+from geodomain.formats.geoparquet import PointColumn, point_column
 from geodomain.formats.parquet_footer import Original, original
 from geodomain.formats.parquet_table import (
     RowGroups,
@@ -49,6 +50,7 @@ from geodomain.tables.new_columns import NewColumn, place_columns
 from geodomain.tables.numbers import Doubles
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
+from geodomain.tables.vendors import CENTROIDS, matches
 
 # Rows taken at a time.
 _ROWS = 1 << 18
@@ -122,15 +124,15 @@ class ParquetRewriting:
             held = None
             for table in groups:
                 whole = table if held is None else pyarrow.concat_tables([held, table])
-                kept = self._kept(whole)
-                self._write(whole.slice(0, kept), out)
-                held = whole.slice(kept)
-                self._task.told(self._rows, total)
+                count = self._complete_rows(whole)
+                self._write(whole.slice(0, count), out)
+                held = whole.slice(count)
+                self._task.report(self._rows, total)
             if held is not None:
                 self._write(held, out)
             self._task.before_commit()
 
-    def _kept(self, table: Any) -> int:
+    def _complete_rows(self, table: Any) -> int:
         """Return how many rows can be replaced now without splitting a run of equal rows.
 
         Consecutive rows form a run if their numbers in the task's column `together` are equal.
@@ -146,7 +148,7 @@ class ParquetRewriting:
         while begin < len(table):
             part = table.slice(begin, _ROWS)
             if begin + len(part) < len(table):
-                run = self._kept(part)
+                run = self._complete_rows(part)
                 part = part.slice(0, run) if run else table.slice(begin)
             for made in self._task.rewrite(self._block_rows(part)):
                 out.write_table(self._new_table(part, made), max(len(made.row), 1))
@@ -156,17 +158,17 @@ class ParquetRewriting:
     def _block_rows(self, table: Any) -> BlockRows:
         """Return some rows as blocks for the rewriting function."""
         numbers = {field: self._doubles(table, field) for field in self._numeric}
-        known = np.column_stack([numbers[field] for field in self._geometry])
+        geometry = np.column_stack([numbers[field] for field in self._geometry])
         if self._fixed is not None:
-            known = np.hstack([known, np.broadcast_to(self._fixed, (len(known), 3))])
-        missing = lacking(known)
+            geometry = np.hstack([geometry, np.broadcast_to(self._fixed, (len(geometry), 3))])
+        missing = lacking(geometry)
         x, y, z, dx, dy, dz = (
-            Doubles(np.where(missing, 0.0, known[:, place])) for place in range(6)
+            Doubles(np.where(missing, 0.0, geometry[:, place])) for place in range(6)
         )
         amounts = [numbers[field] for field in self._task.amounts]
         return BlockRows(
             first=self._rows,
-            points=self._frame.centroids(known[:, :3], known[:, 3:]),
+            points=self._frame.centroids(geometry[:, :3], geometry[:, 3:]),
             coordinates=(x, y, z),
             sizes=(dx, dy, dz),
             missing=missing,
@@ -200,8 +202,8 @@ class ParquetRewriting:
         old = table.take(pyarrow.array(made.row))
         arrays = list(old.columns)
         sizes = list(made.sizes)
-        given = [*made.coordinates, *([] if self._fixed else sizes), *made.amounts]
-        for field, numbers in zip(self._numeric, given, strict=True):
+        changed = [*made.coordinates, *([] if self._fixed else sizes), *made.amounts]
+        for field, numbers in zip(self._numeric, changed, strict=True):
             values, kind = numbers.doubles(), self.schema.field(field).type
             before = old.column(field).combine_chunks()
             new = pyarrow.array(values, from_pandas=True).cast(kind)
@@ -281,8 +283,8 @@ def open_stream(file: BinaryIO, name: str, options: TableOptions) -> Iterator[Pa
     from pyarrow import parquet
 
     with readable(name):
-        found = parquet.ParquetFile(file, buffer_size=_PAGES, pre_buffer=False)
-    yield ParquetModel(found, name, None, options)
+        opened = parquet.ParquetFile(file, buffer_size=_PAGES, pre_buffer=False)
+    yield ParquetModel(opened, name, None, options)
 
 
 def _require_pyarrow(name: str) -> None:
@@ -304,7 +306,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
         raise TableError(message) from None
     arrays = {
         name: pyarrow.array(
-            values if values.dtype.kind != "O" else [said(one) or None for one in values],
+            values if values.dtype.kind != "O" else [as_text(value) or None for value in values],
             from_pandas=True,
         )
         for name, values in blocks.table(path).items()
@@ -335,10 +337,29 @@ class Sink:
         """Do nothing: whoever opened the output closes it."""
 
 
+class PointGroups(RowGroups):
+    """The row groups of a GeoParquet file, with columns of the points' coordinates at the end."""
+
+    def __init__(self, file: Any, name: str, points: PointColumn) -> None:
+        super().__init__(file, name)
+        self._points = points
+
+    def read(self, group: int, columns: Sequence[str] | None) -> Any:
+        """Return a row group, or some of its columns; the coordinates are columns, too."""
+        if columns is None:
+            return self._points.appended(super().read(group, None))
+        own = [name for name in columns if name not in self._points.columns]
+        if len(own) == len(columns):
+            return super().read(group, columns)
+        own = list(dict.fromkeys([*own, self._points.name]))
+        return self._points.appended(super().read(group, own))
+
+
 class ParquetModel(TableModel[Any]):
     """A Parquet file whose schema has been read; see `BlockFile`."""
 
     writing = 3e-7
+    _points: PointColumn | None = None
 
     def __init__(
         self,
@@ -352,7 +373,19 @@ class ParquetModel(TableModel[Any]):
             self._file, self._schema, self._raw = file, file.schema_arrow, raw
             self._groups = RowGroups(file, name)
             names = tuple(self._schema.names)
+        chosen = options.centroid != (None, None, None)
+        ordinary = chosen or matches(names, CENTROIDS, (None, None, None))
+        points = None if ordinary else self._points_of(name)
+        if points is not None and points.name in names:
+            self._points, self._groups = points, PointGroups(file, name, points)
+            names += points.columns
+            x, y, z = points.columns
+            options = options._replace(x=x, y=y, z=z)
         super().__init__(name, status, names, options)
+
+    def _points_of(self, name: str) -> PointColumn | None:
+        """Return the points of a GeoParquet file, which have the coordinates of its rows."""
+        return point_column(self._schema.metadata, name)
 
     def close(self) -> None:
         """Close the file."""
@@ -379,41 +412,52 @@ class ParquetModel(TableModel[Any]):
         return {
             "format": f"Parquet {metadata.format_version}, by {writer}",
             "row groups": f"{metadata.num_row_groups:,}",
+            **({} if self._points is None else {"CRS": self._points.crs}),
         }
 
     def rows(self, column: str) -> Iterator[ChunkOfRows]:
-        """Yield the blocks batch by batch: centroids, sizes, and the text of the given column."""
+        """Yield the blocks batch by batch: centroids, sizes, and the text of the given column.
+
+        Bytes, such as those of a geometry, are written in hexadecimal.
+        """
         import pyarrow
+        from pyarrow import types
 
         for group in range(self._file.num_row_groups):
             table = self._groups.read(group, [*self.centroid, *self.sizes, column])
             centroids, sizes = self._measured(table)
-            texts = table.column(column).cast(pyarrow.string()).fill_null("")
+            values = table.column(column)
             with readable(self.name):
-                found = texts.to_pylist()
-            yield centroids, sizes, np.asarray(found, np.str_)
+                if types.is_binary(values.type) or types.is_large_binary(values.type):
+                    binary = [b"" if each is None else each for each in values.to_pylist()]
+                    texts = [each.hex() for each in binary]
+                else:
+                    texts = values.cast(pyarrow.string()).fill_null("").to_pylist()
+            yield centroids, sizes, np.asarray(texts, np.str_)
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the file with new columns: byte for byte if possible, otherwise by row groups."""
         columns = task.columns
-        at = place_columns(self.columns, self._taken, columns, replace=task.replace, name=self.name)
+        at = place_columns(
+            self.columns, self._geometry, columns, replace=task.replace, name=self.name
+        )
         schema = new_schema(self._schema, columns, at)
-        kept = (
+        copied = (
             original(self._raw, self.name, len(self._schema)) if self._raw and at is None else None
         )
-        asked = [self.columns[column] for column in task.also]
-        looked = list(dict.fromkeys([*self.centroid, *self.sizes, *asked]))
-        with self._writer(task, schema, kept) as writer:
+        also = [self.columns[column] for column in task.also]
+        looked = list(dict.fromkeys([*self.centroid, *self.sizes, *also]))
+        with self._writer(task, schema, copied) as writer:
             done = 0
             for group in range(self._file.num_row_groups):
-                table = self._groups.read(group, None if writer and kept is None else looked)
+                table = self._groups.read(group, None if writer and copied is None else looked)
                 codes = self._codes(table, task.label, columns, done)
                 if writer:
-                    others = table.columns if kept is None else []
+                    others = table.columns[: len(self._schema)] if copied is None else []
                     made = _with(others, writer.schema, columns, codes, at)
                     writer.write_table(made, max(len(table), 1))
                 done += len(table)
-                task.told(done, self._file.metadata.num_rows)
+                task.report(done, self._file.metadata.num_rows)
             task.before_commit()
 
     @property
@@ -423,6 +467,12 @@ class ParquetModel(TableModel[Any]):
 
     def rewrite(self, task: Rewriting) -> None:
         """Write the file with new blocks, for example sub-blocks, in place of its rows."""
+        if self._points is not None:
+            message = (
+                f"{self.name} has its coordinates in the geometry column {self._points.name!r}, "
+                "whose points cannot be split or joined: store them as columns x, y and z"
+            )
+            raise TableError(message)
         geometry = [*self._choice.xyz, *(self._choice.sizes or ())]
         made = ParquetRewriting(
             self._schema,
@@ -443,14 +493,14 @@ class ParquetModel(TableModel[Any]):
         return self._numbers(chunk, [column])[:, 0]
 
     @contextmanager
-    def _writer(self, task: Relabelling, schema: Any, kept: Original | None) -> Iterator[Any]:
+    def _writer(self, task: Relabelling, schema: Any, copied: Original | None) -> Iterator[Any]:
         """Open the output and yield its pyarrow writer, or None if nothing is written."""
         names = [column.name for column in task.columns]
         with task.open_target(self) as target:
-            if kept is None or target is None:
+            if copied is None or target is None:
                 opened = self._open_writer(nullcontext(target), schema, names)
             else:
-                opened = kept.appended(schema, target, writing_options(self._file, names))
+                opened = copied.appended(schema, target, writing_options(self._file, names))
             with opened as writer:
                 yield writer
 
@@ -496,7 +546,7 @@ class ParquetModel(TableModel[Any]):
             with readable(self.name):
                 return np.array(values.to_pylist(), object)
         doubles = self._doubles(chunk, column)
-        single = types.is_float32(kind) and column not in self._taken
+        single = types.is_float32(kind) and column not in self._geometry
         return doubles.astype(np.float32) if single else doubles
 
     def _column(self, chunk: Any, column: int, first: int = 0) -> Column:
@@ -527,12 +577,17 @@ class ParquetModel(TableModel[Any]):
                 cells.append(column.to_pylist())
             except UnicodeDecodeError:  # an error only if the column is used
                 cells.append([None] * len(column))
+        if self._points is not None:
+            cells += [[None] * len(each) for each in cells[:1] for _ in self._points.columns]
         rows = zip(*cells, strict=True)
         return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
 class ParquetSamples(ParquetModel):
     """A Parquet table of samples along drillholes, whose rows have no coordinates."""
+
+    def _points_of(self, name: str) -> None:
+        """Return None: a geometry is not used."""
 
     def _choose(self, options: TableOptions) -> Choice:
         """Choose no columns."""

@@ -174,7 +174,7 @@ _METADATA_PLACES = (9, 10, 11, 14)
 _MOST_ROWS = 1 << 26
 
 
-def known(data: bytes) -> Fields | None:
+def decoded_footer(data: bytes) -> Fields | None:
     """Return a decoded footer, or None if the footer cannot be extended.
 
     A footer cannot be extended if decoding and encoding it would change its bytes, if it is
@@ -243,18 +243,18 @@ def extend(footer: Fields, other: Fields, shift: int, keys: Field | None) -> Non
 def _merged(old: Fields, new: Field) -> Field:
     """Return the key-value metadata of `old`, with the entries about columns taken from `new`."""
     renewed = dict(_keys({_KEYS: new}))
-    kept = _keys(old)
-    values = [renewed.get(key, each) if key in _OF_COLUMNS else each for key, each in kept]
-    known = dict(kept)
+    entries = _keys(old)
+    values = [renewed.get(key, each) if key in _OF_COLUMNS else each for key, each in entries]
+    keys = dict(entries)
     return Field(
-        new.kind, Items(STRUCT, [*values, *(renewed[key] for key in renewed if key not in known)])
+        new.kind, Items(STRUCT, [*values, *(renewed[key] for key in renewed if key not in keys)])
     )
 
 
 def _keys(footer: Fields) -> list[tuple[bytes, Fields]]:
     """Return the key-value metadata of a footer as pairs of a key and the whole entry."""
-    given = _structs(footer, _KEYS) if _KEYS in footer else ()
-    return [(_held(each, _KEY, bytes), each) for each in given]
+    entries = _structs(footer, _KEYS) if _KEYS in footer else ()
+    return [(_value(each, _KEY, bytes), each) for each in entries]
 
 
 def keys_of(footer: Fields) -> Field | None:
@@ -276,15 +276,15 @@ def _move(fields: Fields, places: tuple[int, ...], shift: int) -> None:
 
 
 def _number(fields: Fields, number: int) -> int:
-    return _held(fields, number, int)
+    return _value(fields, number, int)
 
 
 def _items(fields: Fields, number: int) -> Items:
-    return _held(fields, number, Items)
+    return _value(fields, number, Items)
 
 
 def _struct(fields: Fields, number: int) -> Fields:
-    return _held(fields, number, dict)
+    return _value(fields, number, dict)
 
 
 def _structs(fields: Fields, number: int) -> Iterator[Fields]:
@@ -295,7 +295,7 @@ def _structs(fields: Fields, number: int) -> Iterator[Fields]:
         yield value
 
 
-def _held(fields: Fields, number: int, kind: type[Held]) -> Held:
+def _value(fields: Fields, number: int, kind: type[Held]) -> Held:
     """Return the value of a field; raise ValueError unless it has the type `kind`."""
     value = fields[number].value if number in fields else None
     if not isinstance(value, kind):
@@ -362,8 +362,9 @@ class Original:
             target.write(memoryview(data))
         added = pyarrow.schema([schema.field(place) for place in range(self._columns, len(schema))])
         sink = _Sink(target)
-        given = options | {"store_schema": False, "sorting_columns": None, "column_encoding": None}
-        writer = parquet.ParquetWriter(pyarrow.PythonFile(sink, mode="w"), added, **given)
+        plain = {"store_schema": False, "sorting_columns": None, "column_encoding": None}
+        all_options = options | plain
+        writer = parquet.ParquetWriter(pyarrow.PythonFile(sink, mode="w"), added, **all_options)
         try:
             yield writer
         finally:
@@ -384,7 +385,7 @@ def original(raw: Any, name: str, columns: int) -> Original | None:
     length = int.from_bytes(end[:4], "little")
     if end[4:] != MAGIC or length > min(_LARGEST_FOOTER, size - _END):
         return None
-    footer = known(raw.read_at(length, size - _END - length))
+    footer = decoded_footer(raw.read_at(length, size - _END - length))
     return None if footer is None else Original(raw, footer, size - _END - length, name, columns)
 
 
@@ -440,7 +441,7 @@ def _require_sound(data: bytes, schema: Any) -> None:
     """Check with pyarrow that the new footer `data` has the schema's columns."""
     from pyarrow import BufferReader, parquet
 
-    found = parquet.ParquetFile(BufferReader(MAGIC + data)).schema_arrow
-    if found.names != schema.names:
-        message = f"the new footer has the columns {found.names}, not {schema.names}"
+    read_back = parquet.ParquetFile(BufferReader(MAGIC + data)).schema_arrow
+    if read_back.names != schema.names:
+        message = f"the new footer has the columns {read_back.names}, not {schema.names}"
         raise RuntimeError(message)

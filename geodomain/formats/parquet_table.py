@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, warn
-from geodomain.tables.new_columns import NewColumn, place_columns, refuse_kept
+from geodomain.tables.new_columns import NewColumn, place_columns, refuse_old_value
 from geodomain.tables.text import NewCells
 
 if TYPE_CHECKING:
@@ -37,15 +37,15 @@ def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
 
     if column.measured:
         return _numbers(codes.astype(np.float64, copy=False), np.isnan(codes))
-    kept = codes == len(column.cells)
-    cells = vocabulary(column).take(_numbers(codes, kept))
-    if not kept.any():
+    unchanged = codes == len(column.cells)
+    cells = vocabulary(column).take(_numbers(codes, unchanged))
+    if not unchanged.any():
         return cells
     try:
-        left = _as_texts(old.take(_numbers(np.arange(len(kept)), ~kept)), cells.type)
+        left = _as_texts(old.take(_numbers(np.arange(len(unchanged)), ~unchanged)), cells.type)
     except pyarrow.ArrowInvalid as error:
-        refuse_kept(column.name, error)
-    return compute.if_else(kept, left, cells)
+        refuse_old_value(column.name, error)
+    return compute.if_else(unchanged, left, cells)
 
 
 def _as_texts(values: Any, kind: Any) -> Any:
@@ -54,8 +54,8 @@ def _as_texts(values: Any, kind: Any) -> Any:
 
     if not types.is_floating(values.type) or not types.is_string(kind):
         return values.cast(kind)
-    found = values.to_numpy(zero_copy_only=False)
-    texts = ["" if one != one else str(one).removesuffix(".0") for one in found]
+    array = values.to_numpy(zero_copy_only=False)
+    texts = ["" if value != value else str(value).removesuffix(".0") for value in array]
     return _texts([text.encode() for text in texts])
 
 
@@ -199,15 +199,15 @@ class RowGroups:
             stated number.
         """
         with readable(self._name):
-            said = self._file.metadata.row_group(group)
-            asked = self._leaves if columns is None else self._leaves.keys() & columns
-            counts = {said.column(self._leaves[each]).num_values for each in asked}
+            metadata = self._file.metadata.row_group(group)
+            leaves = self._leaves if columns is None else self._leaves.keys() & columns
+            counts = {metadata.column(self._leaves[each]).num_values for each in leaves}
             table = None
-            if counts <= {said.num_rows}:
+            if counts <= {metadata.num_rows}:
                 table = self._file.read_row_group(group, columns=columns)
-        if table is None or len(table) != said.num_rows:
+        if table is None or len(table) != metadata.num_rows:
             message = (
-                f"{self._name} states {said.num_rows:,} rows in row group {group + 1}, but its "
+                f"{self._name} states {metadata.num_rows:,} rows in row group {group + 1}, but its "
                 "columns have a different number of rows: the file is damaged; export it again"
             )
             raise TableError(message)
@@ -251,20 +251,20 @@ def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
         "numpy_type": "object" if kind == "string" else kind,
         "metadata": None,
     }
-    known = pandas.get("columns", [])
-    places = [place for place, old in enumerate(known) if old.get("field_name") == field.name]
+    entries = pandas.get("columns", [])
+    places = [place for place, old in enumerate(entries) if old.get("field_name") == field.name]
     if places:
-        known[places[0]] = entry
+        entries[places[0]] = entry
     else:
         # The list ends with the index columns, as the file does.
-        known.insert(len(known) - _index_columns(pandas), entry)
+        entries.insert(len(entries) - _index_columns(pandas), entry)
     return metadata | {b"pandas": json.dumps(pandas).encode()}
 
 
 def keys_beside(file: Any, schema: Any) -> dict[bytes, bytes]:
     """Return the key-value metadata of an open file, except the entries that the schema has."""
-    known = {b"ARROW:schema", *(schema.metadata or ())}
-    return {key: value for key, value in (file.metadata.metadata or {}).items() if key not in known}
+    own = {b"ARROW:schema", *(schema.metadata or ())}
+    return {key: value for key, value in (file.metadata.metadata or {}).items() if key not in own}
 
 
 def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
@@ -278,16 +278,16 @@ def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
     if not metadata or b"pandas" not in metadata:
         return metadata
     pandas = json.loads(metadata[b"pandas"])
-    ranges = [one for one in pandas.get("index_columns", []) if isinstance(one, dict)]
+    ranges = [index for index in pandas.get("index_columns", []) if isinstance(index, dict)]
     if not ranges:
         return metadata
-    for one in ranges:
-        if one.get("name") or one.get("start") or one.get("step", 1) != 1:
+    for index in ranges:
+        if index.get("name") or index.get("start") or index.get("step", 1) != 1:
             warn(
                 f"{name}: the pandas index is a range, not a column of the file, and is left "
                 "out; to keep it, store it as a column with reset_index()"
             )
-    pandas["index_columns"] = [one for one in pandas["index_columns"] if one not in ranges]
+    pandas["index_columns"] = [index for index in pandas["index_columns"] if index not in ranges]
     return metadata | {b"pandas": json.dumps(pandas).encode()}
 
 
@@ -329,12 +329,12 @@ def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
 
 def _encodings(chunks: dict[str, Any], dictionary: Sequence[str]) -> dict[str, str]:
     """Return, by column path, the encodings that the writer would not choose by default."""
-    found = {}
+    encodings = {}
     for path, chunk in chunks.items():
         special = [encoding for encoding in chunk.encodings if encoding not in _ORDINARY]
         if special and path not in dictionary:
-            found[path] = special[0]
-    return found
+            encodings[path] = special[0]
+    return encodings
 
 
 # --- A whole Parquet file in memory, written again with other rows, numbers and columns.
@@ -393,9 +393,9 @@ class ParquetTable:
                 table = table.set_column(place, field, values)
         schema = new_schema(table.schema, columns, None)
         arrays = [*table.columns, *(new_array(column, codes) for column, codes in labels)]
-        for name, found in measures.items():
+        for name, measured in measures.items():
             schema = schema.append(pyarrow.field(name, pyarrow.float64()))
-            arrays.append(pyarrow.array(found, mask=np.isnan(found)))
+            arrays.append(pyarrow.array(measured, mask=np.isnan(measured)))
         sink = pyarrow.BufferOutputStream()
         options = writing_options(self.file, [column.name for column in news])
         options["sorting_columns"] = None if numbers else options.get("sorting_columns")

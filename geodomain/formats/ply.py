@@ -417,8 +417,8 @@ def _first_lengths(words: WordReader, start: int, element: Element, name: str) -
             continue
         if start >= words.count:
             raise _short_of(element, name)
-        found = _WORD.match(words.data, words.place(start))
-        text = [found[0]] if found else []
+        match = _WORD.match(words.data, words.place(start))
+        text = [match[0]] if match else []
         lengths[p.name] = int(integers(text, name, lambda _: f"a list of '{element.name}'")[0])
         start += 1 + lengths[p.name]
         if lengths[p.name] < 0 or start > words.count:
@@ -491,18 +491,18 @@ def _text_row(
 def _walk_text(words: list[bytes], element: Element, name: str, first: int) -> tuple[Columns, int]:
     """Return the columns of a text element with varying list lengths, and the next word's index."""
     start = 0
-    found: dict[str, list[bytes]] = {p.name: [] for p in element.properties}
+    texts: dict[str, list[bytes]] = {p.name: [] for p in element.properties}
     sizes: dict[str, list[int]] = {p.name: [] for p in element.properties}
     for _ in range(element.count):
         lengths, places, start = _text_row(words, start, element, name)
         for title, place in places.items():
             size = lengths.get(title, 1)
-            found[title] += words[place : place + size]
+            texts[title] += words[place : place + size]
             sizes[title].append(size)
     columns: Columns = {}
     for p in element.properties:
         row = np.repeat(np.arange(element.count), sizes[p.name])
-        values = _numbers(found[p.name], p, name, partial(_place, element.name, row))
+        values = _numbers(texts[p.name], p, name, partial(_place, element.name, row))
         counts = np.array(sizes[p.name], dtype=np.int64)
         columns[p.name] = Lists(values, counts) if p.length_kind else values
     return columns, first + start

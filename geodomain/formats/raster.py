@@ -27,12 +27,12 @@ def lattice_faces(place: NDArray[np.float64], missing: NDArray[np.bool_] | None 
     m, n = place.shape[:2]
     node = np.arange(m * n).reshape(m, n)
     corners = [node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]]
-    kept = np.ones(corners[0].shape, dtype=bool)
+    complete = np.ones(corners[0].shape, dtype=bool)
     if missing is not None:
         for rows in (slice(None, -1), slice(1, None)):
             for columns in (slice(None, -1), slice(1, None)):
-                kept &= ~missing[rows, columns]
-    a, b, c, d = (one[kept] for one in corners)
+                complete &= ~missing[rows, columns]
+    a, b, c, d = (corner[complete] for corner in corners)
     triangles = np.stack([a, b, c, a, c, d], axis=-1).reshape(-1)
     return Faces(place.reshape(-1, 3), triangles, np.full(len(triangles) // 3, 3, dtype=np.int64))
 
@@ -91,8 +91,8 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
         promised = f"{rows:,} rows of {columns:,} values"
         raise damaged(path.name, f"it declares {promised}, but has {len(words):,} numbers")
     if len(words) < columns * rows:
-        found = f"there are {len(words):,} numbers"
-        raise truncated(path.name, f"{rows:,} rows of {columns:,} values", found)
+        rest = f"there are {len(words):,} numbers"
+        raise truncated(path.name, f"{rows:,} rows of {columns:,} values", rest)
     if any(b"," in word for word in words):
         words = [word.replace(b",", b".") for word in words]
     values = floats(words, path.name, lambda i: f"row {i // columns + 1} of the grid")
@@ -113,15 +113,15 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
 
 def _header(text: bytes, file: str) -> tuple[dict[str, bytes], int]:
     """Return the header's values by key (in lower case), and the byte position after the header."""
-    found: dict[str, bytes] = {}
+    header: dict[str, bytes] = {}
     at = 0
     while (line := _KEY_LINE.match(text, at)) and line[1].decode().lower() in _KEYS:
-        found[line[1].decode().lower()] = line[2].replace(b",", b".")
+        header[line[1].decode().lower()] = line[2].replace(b",", b".")
         at = line.end()
-    if "cellsize" in found:
-        found.setdefault("dx", found["cellsize"])
-        found.setdefault("dy", found["cellsize"])
-    return found, at
+    if "cellsize" in header:
+        header.setdefault("dx", header["cellsize"])
+        header.setdefault("dy", header["cellsize"])
+    return header, at
 
 
 def _number(header: dict[str, bytes], key: str, file: str) -> float:
@@ -366,13 +366,13 @@ def _heights(
 
 def _gdal_scale(tags: dict[int, Any], file: str) -> tuple[float, float] | None:
     """Return the scale and offset of band 1 from GDAL's metadata, or None."""
-    found = {}
+    scale = {}
     for item in _ITEM.finditer(str(tags.get(_GDAL_METADATA, ""))):
         settings = dict(_SETTING.findall(item[1]))
         role = settings.get("role", "")
         if role in {"scale", "offset"} and settings.get("sample", "0") == "0":
-            found[role] = float(floats([item[2].strip().encode()], file, lambda _: "metadata")[0])
-    return (found.get("scale", 1.0), found.get("offset", 0.0)) if found else None
+            scale[role] = float(floats([item[2].strip().encode()], file, lambda _: "metadata")[0])
+    return (scale.get("scale", 1.0), scale.get("offset", 0.0)) if scale else None
 
 
 def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
@@ -401,13 +401,13 @@ def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
 
 def _no_data(tags: dict[int, Any], file: str) -> float | None:
     """Return the no-data value; warn if it is not a number."""
-    said = str(tags.get(_NO_DATA, "")).strip("\0 ")
+    text = str(tags.get(_NO_DATA, "")).strip("\0 ")
     try:
-        return float(said)
+        return float(text)
     except ValueError:
-        if said:
+        if text:
             warn(
-                f"{file} has the GDAL_NODATA {said!r}, which is not a number: every value is used "
+                f"{file} has the GDAL_NODATA {text!r}, which is not a number: every value is used "
                 "as a height"
             )
         return None

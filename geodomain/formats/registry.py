@@ -104,6 +104,9 @@ class Format:
         merged; a single solid is used unchanged.
     read_file : str or callable
         Takes `(path, extension)`; replaces `read_meshes` if a library opens the file.
+    read_named : str or callable
+        Takes `(path, name)`; replaces `read_meshes` if a library opens the file, and can read one
+        solid alone. The name is that of FILE:NAME, or None for all solids.
     write_mesh : str or callable
         Takes `(mesh, file)`, and writes one solid.
     write_solids : str or callable
@@ -121,6 +124,9 @@ class Format:
     holds_blocks : str or callable
         Takes a path, and returns whether the file, or its element in FILE:NAME, holds blocks. For
         formats that can store wireframes and blocks.
+    contents : str or callable
+        Takes a `Path`, and returns a tuple for each element of the file: its name, and whether it
+        is a block model. For formats that can store several wireframes and block models.
     write_blocks : str or callable
         Takes `(blocks, path)`, and yields the bytes of a new file.
     keeps_blocks : bool
@@ -138,6 +144,7 @@ class Format:
     wireframe: bool = False
     read_meshes: str | Callable[[bytes, Path], Faces | Iterable[tuple[str, Faces]]] = ""
     read_file: str | Callable[[Path, str], Faces] = ""
+    read_named: str | Callable[[Path, str | None], Faces | Iterable[tuple[str, Faces]]] = ""
     write_mesh: str | Callable[[Mesh, BinaryIO], None] = ""
     write_solids: str | Callable[[dict[str, Mesh], BinaryIO], None] = ""
     write_pair: str | Callable[[dict[str, Mesh], str, BinaryIO, BinaryIO], None] = ""
@@ -148,6 +155,7 @@ class Format:
     ) = ""
     blocks_by: Literal["content", "extension", "either"] = "content"
     holds_blocks: str | Callable[[str], bool] = ""
+    contents: str | Callable[[Path], list[tuple[str, bool]]] = ""
     write_blocks: str | Callable[[Blocks, str], Iterable[bytes]] = ""
     keeps_blocks: bool = True
     written: tuple[str, ...] = ()
@@ -160,7 +168,7 @@ class Format:
     @property
     def reads_meshes(self) -> bool:
         """Whether the format can be read as wireframes."""
-        return bool(self.read_meshes or self.read_file)
+        return bool(self.read_meshes or self.read_file or self.read_named)
 
     @property
     def writes_meshes(self) -> bool:
@@ -182,8 +190,8 @@ def loaded(function: str | Function) -> Function:
     if not isinstance(function, str):
         return function
     module, _, name = function.partition(":")
-    found: Function = getattr(import_module(module, __package__), name)
-    return found
+    resolved: Function = getattr(import_module(module, __package__), name)
+    return resolved
 
 
 # --- Signs: functions that recognise a format by the first bytes. Patterns are compiled when used.
@@ -219,8 +227,8 @@ def _vtk(kind: bytes) -> Sign:
     """Return a test (`Format.sign`) that matches VTK's XML with the given type of data set."""
 
     def sign(head: Head) -> bool:
-        found = re.search(_VTK_XML, head.text)
-        return found is not None and found[1] == kind
+        match = re.search(_VTK_XML, head.text)
+        return match is not None and match[1] == kind
 
     return sign
 
@@ -333,14 +341,21 @@ FORMATS = (
     Format("PLY", (".ply",), matches(rb"ply[ \t]*\n", re.IGNORECASE), wireframe=True,
            read_meshes=".ply:read", write_mesh=".ply:write"),
     Format("OMF 1", (".omf",), begins(b"\x84\x83\x82\x81"), read_meshes=".omf1:read",
-           open_blocks=".omf1:open_model", holds_blocks=".omf1:holds_blocks"),
+           open_blocks=".omf1:open_model", holds_blocks=".omf1:holds_blocks",
+           contents=".omf1:contents"),
     Format("TIFF", (".tif", ".tiff"), begins(b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
            read_meshes=".raster:read_tiff"),
     Format("glTF", (".glb",), matches(rb"glTF"), wireframe=True, read_meshes=".gltf:read"),
     Format("OMF 2", (".omf",), archives(b"index.json.gz", b"project.json"),
            read_meshes=".omf2:read", write_solids=".omf2:write",
            open_blocks=".omf2:open_model", holds_blocks=".omf2:holds_blocks",
+           contents=".omf2:contents",
            write_blocks=".omf2:encoded_blocks"),
+    Format("geoh5", (".geoh5",), begins(b"\x89HDF\r\n\x1a\n"),
+           last=lambda head: head.extension == ".geoh5", read_named=".geoh5:read",
+           write_solids=".geoh5:write", open_blocks=".geoh5:open_model", blocks_by="either",
+           holds_blocks=".geoh5:holds_blocks", contents=".geoh5:contents",
+           write_blocks=".geoh5:encoded_blocks"),
     Format("3MF", (".3mf",), archives(b"3D/3dmodel.model"), wireframe=True,
            read_meshes=".threemf:read"),
     Format("DXF", (".dxf",), matches(_DXF), wireframe=True,
@@ -390,6 +405,7 @@ FORMATS = (
 )  # fmt: skip
 TEXT_TABLES = FORMATS[0]
 EXCEL = next(each for each in FORMATS if each.name == "Excel")
+GEOH5 = next(each for each in FORMATS if each.name == "geoh5")
 # Extensions of text tables; formats of other packages are not tried for these.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".gz", "")
 
@@ -408,7 +424,7 @@ def plugged_in() -> tuple[Format, ...]:
     """
     from importlib.metadata import entry_points
 
-    found = {each.name: each for each in FORMATS}
+    formats = {each.name: each for each in FORMATS}
     for point in entry_points(group=GROUP):
         try:
             form = point.load()
@@ -417,11 +433,11 @@ def plugged_in() -> tuple[Format, ...]:
             continue
         if not isinstance(form, Format):
             _leave_out(point.name, f"{point.value} is not a geodomain.formats.registry.Format")
-        elif form.name in found:
+        elif form.name in formats:
             _leave_out(point.name, f"a format named {form.name!r} already exists")
         else:
-            found[form.name] = form
-    return tuple(found.values())[len(FORMATS) :]
+            formats[form.name] = form
+    return tuple(formats.values())[len(FORMATS) :]
 
 
 # --- The format of a file.
@@ -430,9 +446,9 @@ def plugged_in() -> tuple[Format, ...]:
 def format_of_meshes(head: Head) -> Format | None:
     """Return the format of a file that may hold wireframes, or None if it is unknown."""
     reading = [each for each in FORMATS if each.reads_meshes]
-    found = next((each for each in reading if each.sign(head)), None)
-    found = found or next((each for each in reading if each.last and each.last(head)), None)
-    return found or next((e for e in plugged_in() if e.reads_meshes and _signed(e, head)), None)
+    form = next((each for each in reading if each.sign(head)), None)
+    form = form or next((each for each in reading if each.last and each.last(head)), None)
+    return form or next((e for e in plugged_in() if e.reads_meshes and _signed(e, head)), None)
 
 
 def format_of_blocks(path: str) -> Format:
@@ -443,11 +459,11 @@ def format_of_blocks(path: str) -> Format:
     """
     place = split_name(path)[0]
     extension = place.suffix.lower()
-    head = _head_of(place, extension) if place.is_file() else None
-    found = _with_blocks(FORMATS, head, extension)
-    if found is None and extension not in TEXT and path != "-":
-        found = _with_blocks(plugged_in(), head, extension)
-    return found or TEXT_TABLES
+    head = head_of(place, extension) if place.is_file() else None
+    form = _with_blocks(FORMATS, head, extension)
+    if form is None and extension not in TEXT and path != "-":
+        form = _with_blocks(plugged_in(), head, extension)
+    return form or TEXT_TABLES
 
 
 def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -> Format | None:
@@ -458,8 +474,8 @@ def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -
     opening = [each for each in formats if each.open_blocks]
     if head is not None:
         by_content = (each for each in opening if each.blocks_by != "extension")
-        if found := next((each for each in by_content if _signed(each, head)), None):
-            return found
+        if form := next((each for each in by_content if _signed(each, head)), None):
+            return form
     by_name = (each for each in opening if each.blocks_by != "content")
     return next((each for each in by_name if extension in each.extensions), None)
 
@@ -481,7 +497,7 @@ def _leave_out(name: str, why: str) -> None:
     warn(f"the format {name!r} of another package is not used ({why}): update that package")
 
 
-def _head_of(place: Path, extension: str) -> Head:
+def head_of(place: Path, extension: str) -> Head:
     """Read the first bytes of a file.
 
     For a ZIP, read the first 4 bytes and the last bytes, which list its members.
@@ -496,11 +512,21 @@ def _head_of(place: Path, extension: str) -> Head:
 
 def is_workbook(path: str) -> bool:
     """Return whether a path, or FILE:SHEET, leads to an Excel workbook."""
+    return _leads_to(EXCEL, path)
+
+
+def is_workspace(path: str) -> bool:
+    """Return whether a path, or FILE:NAME, leads to a geoh5 workspace."""
+    return _leads_to(GEOH5, path)
+
+
+def _leads_to(form: Format, path: str) -> bool:
+    """Return whether a file has a format, by its extension or its content."""
     place = split_name(path)[0]
     extension = place.suffix.lower()
-    if extension in EXCEL.extensions:
+    if extension in form.extensions:
         return True
-    return place.is_file() and EXCEL.sign(_head_of(place, extension))
+    return place.is_file() and form.sign(head_of(place, extension))
 
 
 def is_workbook_name(path: str | os.PathLike[str]) -> bool:
@@ -564,36 +590,36 @@ def other_formats_named(head: bytes, name: str) -> Iterator[None]:
         yield
     except TableError as error:
         start = Head(head[:HEAD], Path(name).suffix.lower(), len(head))
-        found = format_of_table(start)
-        if found is None:
-            told = advice(start) if isinstance(error, BinaryTableError) else None
-        elif found.wireframe:
-            told = f"it is {found.name}, a wireframe, not a table: give it as {_A_DOMAIN}"
-        elif found.open_blocks and isinstance(error, BinaryTableError):
-            told = f"it is {found.name}, which can only be read from a file: give the file name"
+        form = format_of_table(start)
+        if form is None:
+            hint = advice(start) if isinstance(error, BinaryTableError) else None
+        elif form.wireframe:
+            hint = f"it is {form.name}, a wireframe, not a table: give it as {_A_DOMAIN}"
+        elif form.open_blocks and isinstance(error, BinaryTableError):
+            hint = f"it is {form.name}, which can only be read from a file: give the file name"
         else:
-            told = (
-                f"it is {found.name}, not a table: if it is a wireframe, give it as {_A_DOMAIN}; "
+            hint = (
+                f"it is {form.name}, not a table: if it is a wireframe, give it as {_A_DOMAIN}; "
                 "if it holds blocks, export them as CSV"
             )
-        if told is None:
+        if hint is None:
             raise
-        message = f"{name}: {told}"
+        message = f"{name}: {hint}"
         raise TableError(message) from None
 
 
 def advice(head: Head) -> str | None:
     """Return a message about what to export instead of a format that is not read, or None."""
-    known: Callable[[bytes, str], str | None] = loaded(".closed:advice")
-    return known(head.data, head.extension)
+    advise: Callable[[bytes, str], str | None] = loaded(".closed:advice")
+    return advise(head.data, head.extension)
 
 
 def format_of_table(head: Head) -> Format | None:
     """Return the format of a file that is certainly not a text table; None if it may be one."""
-    found = format_of_meshes(head)
-    if found is None or found.blocks_by == "extension" or (found.sure and not found.sure(head)):
+    form = format_of_meshes(head)
+    if form is None or form.blocks_by == "extension" or (form.sure and not form.sure(head)):
         return None
-    return found
+    return form
 
 
 # --- Paths FILE:NAME that name one solid of a file.

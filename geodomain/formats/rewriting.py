@@ -254,13 +254,13 @@ class BlockRows:
         return len(self.missing)
 
 
-def lacking(known: NDArray[np.float64]) -> Bools:
+def lacking(geometry: NDArray[np.float64]) -> Bools:
     """Return the mask of blocks that lack a coordinate or size, or have a size of 0 or less.
 
-    `known` holds coordinates (n, 3), or coordinates and sizes (n, 6).
+    `geometry` holds coordinates (n, 3), or coordinates and sizes (n, 6).
     """
-    usable = np.asarray(np.isfinite(known).all(axis=1))
-    usable &= (known[:, 3:] > 0).all(axis=1)
+    usable = np.asarray(np.isfinite(geometry).all(axis=1))
+    usable &= (geometry[:, 3:] > 0).all(axis=1)
     return ~usable
 
 
@@ -333,7 +333,7 @@ class Rewriting(NamedTuple):
     progress: Callable[[int, int | None], None] | None = None
     before_commit: Callable[[], None] = lambda: None
 
-    def told(self, done: int, total: int | None) -> None:
+    def report(self, done: int, total: int | None) -> None:
         """Report the amount done and the total to `progress`, if it is given."""
         if self.progress is not None:
             self.progress(done, total)

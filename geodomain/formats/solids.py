@@ -24,12 +24,12 @@ def gather(parts: Iterable[NamedFaces], stem: str) -> Solids:
     Parts with the same name are joined, and unnamed parts get the name `stem`. In each solid,
     vertices with equal coordinates become one vertex.
     """
-    found: dict[str, list[Faces]] = {}
+    solids: dict[str, list[Faces]] = {}
     for name, faces in parts:
         name = name.strip() or stem
         require_indices(faces, name)  # otherwise they would refer to vertices of the next part
-        found.setdefault(name, []).append(faces)
-    return {name: merged(join(faces)) for name, faces in found.items()}
+        solids.setdefault(name, []).append(faces)
+    return {name: merged(join(faces)) for name, faces in solids.items()}
 
 
 def warn_of_repeats(names: Iterable[str], file: str) -> None:

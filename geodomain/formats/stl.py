@@ -57,7 +57,7 @@ def read_ascii(data: bytes, path: Path) -> Faces:
     name = path.name
     text = plain_lines(data)
     with reading("stl", text, _PIECE, end=_last_end(text, name)) as reader:
-        vertex_count, corner_count, unsure_count, *fault = reader.told(7)
+        vertex_count, corner_count, unsure_count, *fault = reader.counts(7)
         if fault[0]:
             raise _fault(fault, text, name)
         vertices, corners = np.empty((vertex_count, 3)), np.empty(corner_count, dtype=np.int64)
@@ -82,14 +82,14 @@ def _last_end(text: bytes, name: str) -> int:
     ends = [m.end() for m in _END_LINE.finditer(text, tail)]
     ends = ends or [m.end() for m in _END_LINE.finditer(text)]
     if not ends or _FACET_LINE.search(text, ends[-1]):
-        found = "it ends without the line 'endsolid'"
-        raise truncated(name, "a solid", f"{found} (add that line if nothing is missing)")
+        rest = "it ends without the line 'endsolid'"
+        raise truncated(name, "a solid", f"{rest} (add that line if nothing is missing)")
     return ends[-1]
 
 
-def _fault(found: list[int], text: bytes, name: str) -> MeshError:
-    """Return the error for a fault in the text; `found` holds [fault, begin, end, count]."""
-    fault, begin, end, count = found
+def _fault(report: list[int], text: bytes, name: str) -> MeshError:
+    """Return the error for a fault in the text; `report` holds [fault, begin, end, count]."""
+    fault, begin, end, count = report
     line = line_of(text, begin)
     if fault == _NUMBER:
         return not_a_number(f"{name}, line {line}", word_at(text, begin, end), whole=False)

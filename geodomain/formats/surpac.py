@@ -43,7 +43,7 @@ def is_binary_file(data: bytes, lines: int) -> bool:
 
 def _records(data: bytes, at: int, file: str) -> tuple[list[tuple[int, float, float, float]], int]:
     """Return the binary records from byte `at` up to END, and the byte position after END."""
-    found: list[tuple[int, float, float, float]] = []
+    records: list[tuple[int, float, float, float]] = []
     while at + _RECORD.size < len(data):
         record = _RECORD.unpack_from(data, at)
         text = at + _RECORD.size
@@ -51,23 +51,23 @@ def _records(data: bytes, at: int, file: str) -> tuple[list[tuple[int, float, fl
         if end < 0:
             break
         if record[0] == 0 and data[text:end].startswith(b"END"):
-            return found, end + 1
-        found.append(record)
+            return records, end + 1
+        records.append(record)
         at = end + 1
     raise damaged(file, "it has no record END")
 
 
 def read_records(data: bytes, file: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return (east, north, up) of each record of a binary .str, and whether it ends a segment."""
-    found, _ = _records(data, _after_lines(data, 2) + len(_MARK), file)
-    table = np.array(found, dtype=np.float64).reshape(-1, 4)
+    records, _ = _records(data, _after_lines(data, 2) + len(_MARK), file)
+    table = np.array(records, dtype=np.float64).reshape(-1, 4)
     return np.ascontiguousarray(table[:, [2, 1, 3]]), table[:, 0] == 0
 
 
 def read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
     """Return, for each trisolation of a binary .dtm by name, the point numbers of its triangles."""
     _, at = _records(data, _after_lines(data, 1) + len(_MARK), file)
-    found: dict[str, NDArray[np.int64]] = {}
+    groups: dict[str, NDArray[np.int64]] = {}
     thing = 0
     while data[at : at + 8] != _END:
         kind = int.from_bytes(data[at : at + 4], "big")
@@ -87,9 +87,9 @@ def read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
         rows = _triangles(data, at)
         name = f"{thing}.{part}"
         corners = rows["corners"].astype(np.int64)
-        found[name] = np.concatenate([found[name], corners]) if name in found else corners
+        groups[name] = np.concatenate([groups[name], corners]) if name in groups else corners
         at += rows.nbytes
-    return {name: corners for name, corners in found.items() if len(corners)}
+    return {name: corners for name, corners in groups.items() if len(corners)}
 
 
 def _triangles(data: bytes, at: int) -> NDArray[np.void]:
@@ -108,7 +108,7 @@ _NO_SURFACE = "strings are not a surface: export the .dtm with its .str, or DXF"
 def read_triangles(data: bytes, path: Path) -> list[NamedFaces]:
     """Return each trisolation of a .dtm, with vertices from the .str in the same folder."""
     named = decoded(data.split(b",", 1)[0]).strip().replace("\\", "/").rpartition("/")[2]
-    partner = _beside(path, ".str", named)
+    partner = _other_of_pair(path, ".str", named)
     if partner is None:
         message = (
             f"{path.name} holds triangles whose vertices are in {path.stem}.str, which is not in "
@@ -120,24 +120,24 @@ def read_triangles(data: bytes, path: Path) -> list[NamedFaces]:
 
 def read_strings(data: bytes, path: Path) -> list[NamedFaces]:
     """Return the surface of a .str, with triangles from the .dtm in the same folder."""
-    partner = _beside(path, ".dtm", "")
+    partner = _other_of_pair(path, ".dtm", "")
     if partner is None:
         message = f"{path.name} has no {path.stem}.dtm in the same folder, and {_NO_SURFACE}"
         raise MeshError(message)
     return _pair(path, data, partner, read_whole(partner))
 
 
-def _beside(path: Path, extension: str, named: str) -> Path | None:
+def _other_of_pair(path: Path, extension: str, named: str) -> Path | None:
     """Return the other file of a pair, or None.
 
     The other file has the name of `path` with another extension, or else the name `named`. Case is
     ignored.
     """
-    there = {one.name.casefold(): one for one in path.parent.iterdir()}
+    there = {entry.name.casefold(): entry for entry in path.parent.iterdir()}
     for name in (path.stem + extension, named):
-        found = there.get(name.casefold())
-        if found is not None and found.is_file() and found != path:
-            return found
+        other = there.get(name.casefold())
+        if other is not None and other.is_file() and other != path:
+            return other
     return None
 
 
@@ -195,7 +195,7 @@ def _read_records(data: bytes, file: str) -> tuple[NDArray[np.float64], NDArray[
     else:
         raise damaged(file, "it has no record END")
     places = [place.strip() for place in places]
-    numbers = integers([one.strip() for one in strings], file, lambda i: f"line {lines[i]}")
+    numbers = integers([string.strip() for string in strings], file, lambda i: f"line {lines[i]}")
     vertices = floats(places, file, lambda i: f"line {lines[i // 3]}").reshape(-1, 3)
     return vertices, numbers == 0
 
@@ -227,7 +227,7 @@ def _read_groups(data: bytes, file: str) -> dict[str, NDArray[np.int64]]:
             places.setdefault(name, []).append(number)
     if not ended:
         raise damaged(file, "its last object has no line END")
-    return {name: _read_triangles(found, places[name], file) for name, found in words.items()}
+    return {name: _read_triangles(texts, places[name], file) for name, texts in words.items()}
 
 
 def _read_triangles(words: list[bytes], lines: list[int], file: str) -> NDArray[np.int64]:

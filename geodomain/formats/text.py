@@ -23,7 +23,7 @@ from geodomain.errors import TableError
 from geodomain.files.pipeline import Writer
 from geodomain.files.streams import Source, Target, open_source
 from geodomain.files.unchanged import Digest
-from geodomain.formats.block_file import Blocks, Relabelling, Values, said
+from geodomain.formats.block_file import Blocks, Relabelling, Values, as_text
 from geodomain.formats.block_file import Rows as ChunkOfRows
 from geodomain.formats.registry import is_workbook_name, loaded, other_formats_named
 from geodomain.formats.rewriting import (
@@ -132,7 +132,7 @@ class NewText:
         ends = _LINE_END.findall(head)
         self._line_end = ends[-1] if ends else b"\n"
         self._dialect = layout.delimiter + layout.decimal + self._line_end
-        self._cells = [None if one is None else ColumnCells(one) for one in cells]
+        self._cells = [None if texts is None else ColumnCells(texts) for texts in cells]
 
     def write(
         self,
@@ -150,16 +150,16 @@ class NewText:
         values, and the number of decimals of each old value. `sizes` are new size columns, written
         at the end of each row, before all other new columns.
         """
-        kept: list[Ints | NDArray[np.uint8]] = []
+        buffers: list[Ints | NDArray[np.uint8]] = []
         for cells, spelled, decimals in numbers:
             for each in (cells, spelled.whole, spelled.parts):
-                kept.append(np.ascontiguousarray(each))
-            kept.append(np.ascontiguousarray(decimals))
+                buffers.append(np.ascontiguousarray(each))
+            buffers.append(np.ascontiguousarray(decimals))
         added: list[int | None] = []
         mark, delimiter = self._dialect[1:2], self._dialect[:1]
-        told = [each.spelled(mark, quoted=mark == delimiter) for each in sizes]
-        cells_of = [*(ColumnCells(texts) for texts, _ in told), *self._cells]
-        codes = [np.ascontiguousarray(each, np.int64) for _, each in told]
+        spelled_sizes = [each.spelled(mark, quoted=mark == delimiter) for each in sizes]
+        cells_of = [*(ColumnCells(texts) for texts, _ in spelled_sizes), *self._cells]
+        codes = [np.ascontiguousarray(each, np.int64) for _, each in spelled_sizes]
         codes += [np.ascontiguousarray(each, np.int64) for each in made.added]
         for column, code in zip(cells_of, codes, strict=True):
             added.append(code.ctypes.data)
@@ -175,7 +175,7 @@ class NewText:
         def call(out: Bytes | None) -> int:
             core().text_repeat(
                     text, addresses(rows), len(row), row,
-                    unchanged, len(numbers), addresses(kept), len(codes),
+                    unchanged, len(numbers), addresses(buffers), len(codes),
                     (ctypes.c_void_p * len(added))(*added), self._dialect, len(self._line_end),
                     out, size,
                 )  # fmt: skip
@@ -241,9 +241,9 @@ class _TextRewriting:
         self._layout, self._task, self._name = layout, task, source.name
         self._geometry = [*layout.xyz, *(layout.sizes or ())]
         self._numeric = [*self._geometry, *task.amounts]
-        asked = [0, *self._numeric, *task.also]
-        asked += [] if task.together is None else [task.together]
-        also = list(dict.fromkeys(asked))
+        fields = [0, *self._numeric, *task.also]
+        fields += [] if task.together is None else [task.together]
+        also = list(dict.fromkeys(fields))
         self._scanner = Scanner(layout, source.name, also=also, threads=task.threads)
         self._chunks = TextChunks(source, self._scanner, source.name)
         self._fixed = [] if layout.sizes else [shortest(size) for size in layout.frame.fixed or ()]
@@ -264,8 +264,8 @@ class _TextRewriting:
         writer = Writer(target)
         try:
             writer.put(edit(head, self._edits))
-            for text, found, final in self._chunks.each(CHUNK_BYTES, self._task.progress):
-                self._pass(text[: found.consumed], final, new, writer)
+            for text, scan, final in self._chunks.chunks(CHUNK_BYTES, self._task.progress):
+                self._pass(text[: scan.consumed], final, new, writer)
             writer.finish()
         finally:
             self._scanner.close()
@@ -274,23 +274,23 @@ class _TextRewriting:
     def _pass(self, text: Bytes, final: bool, new: NewText, writer: Writer) -> None:
         """Write the new rows for a part of the text; `final` marks the last part."""
         places = RowPlaces.of(self._scanner.places(0), self._scanner.ends(), text)
-        kept = self._kept(places, text, final)
+        count = self._complete_rows(places, text, final)
         blank = places.begin[0] if len(places.begin) else text.size
         writer.put(text[:blank].tobytes())
-        if not kept:
+        if not count:
             return
-        cells = {field: self._scanner.places(field)[:kept] for field in self._numeric}
-        rows, numbers = self._block_rows(text, places.upto(kept), cells, kept)
+        cells = {field: self._scanner.places(field)[:count] for field in self._numeric}
+        rows, numbers = self._block_rows(text, places.upto(count), cells, count)
         for made in self._task.rewrite(rows):
             sizes = cast(list[Decimals], [*made.sizes])
-            given = [*made.coordinates, *([] if self._fixed else sizes), *made.amounts]
-            said = dict(zip(self._numeric, cast(list[Decimals], given), strict=True))
-            written = [(cells[f], said[f], numbers[f].decimals) for f in sorted(cells)]
+            values = [*made.coordinates, *([] if self._fixed else sizes), *made.amounts]
+            changed = dict(zip(self._numeric, cast(list[Decimals], values), strict=True))
+            written = [(cells[f], changed[f], numbers[f].decimals) for f in sorted(cells)]
             added = sizes if self._fixed else []
             writer.send(new.write(text, places, made, written, added, writer.room))
-        self._rows += kept
+        self._rows += count
 
-    def _kept(self, places: RowPlaces, text: Bytes, final: bool) -> int:
+    def _complete_rows(self, places: RowPlaces, text: Bytes, final: bool) -> int:
         """Return how many rows can be replaced now; give back the text of later rows.
 
         If the task names a column `together`, the last rows with equal numbers in this column are
@@ -299,8 +299,8 @@ class _TextRewriting:
         together, count = self._task.together, len(places.begin)
         if together is None or final or not count:
             return count
-        kept = last_group(self._scanner.column(together).loose_numbers())
-        begin = int(places.begin[kept])
+        complete = last_group(self._scanner.column(together).loose_numbers())
+        begin = int(places.begin[complete])
         if text.size - begin > _MOST_HELD:
             message = (
                 f"{self._name}: {self._layout.names[together]} has the same value in more "
@@ -308,28 +308,29 @@ class _TextRewriting:
             )
             raise TableError(message)
         self._chunks.give_back(text[begin:].copy())
-        return kept
+        return complete
 
     def _block_rows(
-        self, text: Bytes, places: RowPlaces, cells: dict[int, Ints], kept: int
+        self, text: Bytes, places: RowPlaces, cells: dict[int, Ints], count: int
     ) -> tuple[BlockRows, dict[int, Decimals]]:
-        """Return a tuple: the first `kept` rows as blocks, and the exact old values by field."""
+        """Return a tuple: the first `count` rows as blocks, and the exact old values by field."""
         frame = self._layout.frame
         points, sizes, _ = self._scanner.values()
-        known = points[:kept] if sizes is None else np.hstack([points[:kept], sizes[:kept]])
-        missing = lacking(known)
+        geometry = points[:count] if sizes is None else np.hstack([points[:count], sizes[:count]])
+        missing = lacking(geometry)
         reader = _TextNumbers(text, self._scanner.line, self._layout, self._name)
         numbers = {f: reader.geometry(f, cells[f], missing) for f in self._geometry}
         absent = [
-            ~self._scanner.column(field).present(number=True)[:kept] for field in self._task.amounts
+            ~self._scanner.column(field).present(number=True)[:count]
+            for field in self._task.amounts
         ]
         for field, lost in zip(self._task.amounts, absent, strict=True):
             numbers[field] = reader.amounts(field, cells[field], lost)
         x, y, z, *own = (numbers[field] for field in self._geometry)
-        dx, dy, dz = own or [repeated_decimal(size, kept) for size in self._fixed]
+        dx, dy, dz = own or [repeated_decimal(size, count) for size in self._fixed]
         rows = BlockRows(
             first=self._rows,
-            points=frame.centroids(points, frame.sized(points, sizes))[:kept],
+            points=frame.centroids(points, frame.sized(points, sizes))[:count],
             coordinates=(x, y, z),
             sizes=(dx, dy, dz),
             missing=missing,
@@ -359,45 +360,45 @@ class _TextNumbers:
 
     def geometry(self, field: int, cells: Ints, missing: Bools) -> Decimals:
         """Read coordinates or sizes at byte positions `cells` (n, 2); `missing` blocks get 0."""
-        found = self._read(field, cells, missing)
+        numbers = self._read(field, cells, missing)
         self._refuse_first(
-            (found.decimals > MOST_DECIMALS) & ~missing,
+            (numbers.decimals > MOST_DECIMALS) & ~missing,
             field,
             cells,
             f"with more decimals than sub-blocks support ({MOST_DECIMALS}): round it",
         )
-        return found
+        return numbers
 
     def amounts(self, field: int, cells: Ints, missing: Bools) -> Decimals:
         """Read amounts that are divided among new blocks, at byte positions `cells` (n, 2).
 
         Values that are `missing` are marked, so that they are written unchanged.
         """
-        found = self._read(field, cells, missing)
+        numbers = self._read(field, cells, missing)
         self._refuse_first(
-            (found.decimals == NOT_PLAIN) & ~missing,
+            (numbers.decimals == NOT_PLAIN) & ~missing,
             field,
             cells,
             "which is not a number that can be divided among parts of a block: leave this column "
             "out of extensive=",
         )
-        found.decimals[missing] = NOT_PLAIN
-        return found
+        numbers.decimals[missing] = NOT_PLAIN
+        return numbers
 
     def _read(self, field: int, cells: Ints, missing: Bools) -> Decimals:
-        found = read_decimals(self._text, cells, self._layout.decimal)
+        numbers = read_decimals(self._text, cells, self._layout.decimal)
         rule = self._layout.numbers.of(self._layout.names[field])
         # Numbers in other notations, such as 1e3.
-        for row in not_plain(found):
-            said = self._said(cells, row)
-            value = None if missing[row] else rule.number(said)
+        for row in not_plain(numbers):
+            text = self._cell(cells, row)
+            value = None if missing[row] else rule.number(text)
             if value is not None and math.isfinite(value):
-                plain = said.lower().replace("d", "e").replace(rule.decimal, ".")
-                put_decimal(found, row, Decimal(plain))
-        found.whole[missing] = found.parts[missing] = 0
-        return found
+                plain = text.lower().replace("d", "e").replace(rule.decimal, ".")
+                put_decimal(numbers, row, Decimal(plain))
+        numbers.whole[missing] = numbers.parts[missing] = 0
+        return numbers
 
-    def _said(self, cells: Ints, row: int) -> str:
+    def _cell(self, cells: Ints, row: int) -> str:
         return self._text[cells[row, 0] : cells[row, 1]].tobytes().decode("latin-1").strip()
 
     def _refuse_first(self, wrong: Bools, field: int, cells: Ints, why: str) -> None:
@@ -408,7 +409,7 @@ class _TextNumbers:
             column = self._layout.names[field]
             message = (
                 f"{self._name}, {self._layout.place(line, column)}: {column} is "
-                f"{self._said(cells, row)!r}, {why}"
+                f"{self._cell(cells, row)!r}, {why}"
             )
             raise TableError(message)
 
@@ -558,4 +559,4 @@ def _csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
 
 def _csv_cells(values: Values) -> list[str]:
     numbers = values if values.dtype != np.float32 else as_float64(values)
-    return [said(value) for value in numbers.tolist()]
+    return [as_text(value) for value in numbers.tolist()]

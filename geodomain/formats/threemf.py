@@ -129,17 +129,17 @@ class _Scene:
         """Return the name of the model part with the build items."""
         names = self._archive.namelist()
         if _RELATIONS in names:
-            found: list[str] = []
+            targets: list[str] = []
 
             def relation(_: str, attributes: dict[str, str]) -> None:
                 if attributes.get("Type", "").endswith("/3dmodel"):
-                    found.append(attributes["Target"].lstrip("/"))
+                    targets.append(attributes["Target"].lstrip("/"))
 
             parser = expat.ParserCreate()
             parser.StartElementHandler = relation
             parser.Parse(self._archive.read(_RELATIONS), True)
-            if found and found[0] in names:
-                return found[0]
+            if targets and targets[0] in names:
+                return targets[0]
         models = sorted((name for name in names if name.endswith(".model")), key=len)
         if not models:
             raise damaged(self.file, "it holds no model (3D/3dmodel.model)")
@@ -157,10 +157,10 @@ class _Scene:
         return self._read[name]
 
     def _object(self, key: _Key) -> _Object:
-        found = self._part(key[0]).objects.get(key[1])
-        if found is None:
+        shape = self._part(key[0]).objects.get(key[1])
+        if shape is None:
             raise damaged(self.file, f"it places the object {key[1]!r}, which does not exist")
-        return found
+        return shape
 
     def parts(self) -> Iterator[NamedFaces]:
         """Yield the mesh of each placed object, in the order of the items."""

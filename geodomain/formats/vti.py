@@ -155,7 +155,8 @@ def _require_blank(data: FileBytes, begin: int, end: int) -> None:
 def _head(
     root: ElementTree.Element, data: FileBytes, tags: list[tuple[int, int]], name: str
 ) -> Head:
-    image, piece = _one(root, "ImageData"), _one(_one(root, "ImageData"), "Piece")
+    image = _only_child(root, "ImageData")
+    piece = _only_child(image, "Piece")
     if root.tag != "VTKFile" or root.get("type") != "ImageData":
         raise _UnusualError
     if _numbers(image, "WholeExtent", name) != _numbers(piece, "Extent", name):
@@ -165,12 +166,12 @@ def _head(
     return Head(_cells(image, name), _columns(piece), _form(root), place, around)
 
 
-def _one(element: ElementTree.Element, tag: str) -> ElementTree.Element:
+def _only_child(element: ElementTree.Element, tag: str) -> ElementTree.Element:
     """Return the only child element with a tag; raise _UnusualError for no or several children."""
-    found = element.findall(tag)
-    if len(found) != 1:
+    children = element.findall(tag)
+    if len(children) != 1:
         raise _UnusualError
-    return found[0]
+    return children[0]
 
 
 def _form(root: ElementTree.Element) -> Form:
@@ -224,10 +225,10 @@ def _columns(piece: ElementTree.Element) -> tuple[str, ...]:
     if any(array.tag not in _ARRAYS for array in arrays):
         raise _UnusualError
     names = [array.get("Name") for array in arrays]
-    known = tuple(name for name in names if name)
-    if len(set(known)) < len(names):
+    present = tuple(name for name in names if name)
+    if len(set(present)) < len(names):
         raise _UnusualError
-    return known
+    return present
 
 
 def _require_arrays(root: ElementTree.Element, size: int) -> None:
@@ -348,8 +349,9 @@ class _Numbers:
     """The bytes of a column of numbers, in the byte order of the file."""
 
     def __init__(self, column: NewColumn, codes: NewCells, form: Form) -> None:
-        self._codes, self._known = codes, None if column.measured else _known(column, codes)
-        own = (codes if self._known is None else self._known).dtype
+        self._codes = codes
+        self._by_code = None if column.measured else _number_by_code(column, codes)
+        own = (codes if self._by_code is None else self._by_code).dtype
         self.kind, self._type = _TYPES[own.name], np.dtype(f"{form.order}{own.str[1:]}")
 
     @property
@@ -360,11 +362,11 @@ class _Numbers:
     def pieces(self) -> Iterator[bytes]:
         """Yield the bytes in pieces."""
         for part in _parts(self._codes):
-            numbers = part if self._known is None else self._known[part]
+            numbers = part if self._by_code is None else self._by_code[part]
             yield numbers.astype(self._type, copy=False).tobytes()
 
 
-def _known(column: NewColumn, codes: NewCells) -> Values:
+def _number_by_code(column: NewColumn, codes: NewCells) -> Values:
     """Return the number of each code, in the smallest type that suffices for all codes in use.
 
     Codes that no cell uses get the number 0.
@@ -373,9 +375,9 @@ def _known(column: NewColumn, codes: NewCells) -> Values:
     for part in _parts(codes):
         used[part] = True
     numbers = as_numbers(column, np.flatnonzero(used).astype(np.int32))
-    known = np.zeros(len(used), numbers.dtype)
-    known[used] = numbers
-    return known
+    by_code = np.zeros(len(used), numbers.dtype)
+    by_code[used] = numbers
+    return by_code
 
 
 def _parts(codes: NewCells) -> Iterator[NewCells]:

@@ -29,7 +29,7 @@ from geodomain.formats.block_file import (
     Values,
     as_category,
     as_numbers,
-    said,
+    as_text,
 )
 from geodomain.formats.cell_file import CellModel, refuse_columns
 from geodomain.formats.cells import Cells, Corners, cells_of, corners_of
@@ -315,8 +315,8 @@ def _put_key(information: Any, kind: str, place: str, name: str, value: Any) -> 
     if key is None:
         key = getattr(vtkCommonCore, kind).MakeKey(name, place)
     if isinstance(value, list):
-        for one in value:
-            information.Append(key, one)
+        for item in value:
+            information.Append(key, item)
     else:
         information.Set(key, value)
 
@@ -356,6 +356,28 @@ def string_array(name: str, texts: Iterable[str]) -> Any:
     for text in texts:
         add(text)
     return strings
+
+
+def put_column(dataset: Any, name: str, values: Values, *, points: bool = False) -> None:
+    """Add numbers or texts to a data set as an array of its cells or points.
+
+    An array of the same name is replaced. A missing text is None, NaN or "".
+    """
+    if values.dtype.kind not in "OU":
+        numbers = values.astype(values.dtype.newbyteorder("="), copy=False)
+        (dataset.point_data if points else dataset.cell_data)[name] = numbers
+        return
+    texts = (
+        values if values.dtype.kind == "U" else np.array([*map(as_text, values.tolist())], np.str_)
+    )
+    # Only the first text of each run of equal texts is looked up.
+    first = np.flatnonzero(np.concatenate([[True], texts[1:] != texts[:-1]])[: len(texts)])
+    words, index = np.unique(texts[first], return_inverse=True)
+    places = np.repeat(index.astype(np.int32), np.diff(np.append(first, len(texts))))
+    if len(words) and not words[0]:
+        places[places == 0] = -1
+    held = dataset.GetPointData() if points else dataset.GetCellData()
+    put(held, category_array(name, words.tolist(), places))
 
 
 def category_array(name: str, texts: Sequence[str], index: NDArray[np.int32]) -> Any:
@@ -536,17 +558,13 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     if Path(path).suffix.lower() == ".vti":
         dataset, order = _image(centroids, sizes, axes, path)
     else:
-        dataset, order = _hexahedra(centroids, sizes, axes), None
+        dataset, order = hexahedra(centroids, sizes, axes), None
     for name, values in blocks.others().items():
-        each = values if order is None else values[order]
-        if each.dtype.kind in "OU":
-            put(dataset.GetCellData(), string_array(name, [said(text) for text in each.tolist()]))
-        else:
-            dataset.cell_data[name] = each
+        put_column(dataset, name, values if order is None else values[order])
     yield encoded(dataset, path)
 
 
-def _hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
+def hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
     """Return an unstructured grid with a separate hexahedron for each block."""
     import pyvista
 
@@ -617,7 +635,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
 class VtkStore:
     """A block model read as a VTK data set; see `CellStore`."""
 
-    def __init__(self, dataset: Any, name: str, status: os.stat_result) -> None:
+    def __init__(self, dataset: Any, name: str, status: os.stat_result | None) -> None:
         self.name, self.status = name, status
         self._dataset = dataset
         self.cells: Cells = cells_of(dataset, name)
@@ -644,7 +662,7 @@ class VtkStore:
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
         """Write a copy of the data set with the new arrays."""
         copy = self._dataset.copy(deep=False)
-        for column, codes, old in new.each(self.values):
+        for column, codes, old in new.items(self.values):
             name = column.name if new.at is None else self.columns[new.at]
             put(copy.GetCellData(), _array(name, column, codes, old))
         target.write(memoryview(encoded(copy, destination.path)))

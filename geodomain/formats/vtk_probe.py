@@ -160,8 +160,8 @@ def _ask(child: subprocess.Popen[bytes], request: str, name: str, most: int) -> 
         line = child.stdout.readline()
         if not line.endswith(b"\n"):
             return None
-        said = json.loads(line)
-        data = said.get("data")
+        answer = json.loads(line)
+        data = answer.get("data")
         if data is not None:
             arrays = list(_arrays_in(data))
             if sum(array["bytes"] for array in arrays) > most:
@@ -177,7 +177,7 @@ def _ask(child: subprocess.Popen[bytes], request: str, name: str, most: int) -> 
         child.wait()
         needs = f"it needs more than the {memory.size_text(most)} of memory that it may use"
         return Answer(fault=f"{needs}; {memory.SETTING} allows more")
-    return Answer(said.get("fault"), said.get("error"), data)
+    return Answer(answer.get("fault"), answer.get("error"), data)
 
 
 def _arrays_in(part: object) -> Iterator[dict[str, Any]]:
@@ -247,8 +247,8 @@ def _fault_of_header(data: bytes, size: int) -> str | None:
         for what, number in _COUNT.findall(tag[0]):
             count, most = _number(number), size if what == b"offset" else size * _SHORTER
             if not 0 <= count <= most:
-                name, said = what.decode("ascii"), number.decode("ascii", "replace")[:30]
-                return f'its header has {name}="{said}", but the file has only {size:,} bytes'
+                name, stated = what.decode("ascii"), number.decode("ascii", "replace")[:30]
+                return f'its header has {name}="{stated}", but the file has only {size:,} bytes'
     return None
 
 
@@ -284,14 +284,14 @@ def _fault_of_legacy(data: bytes, size: int) -> str | None:
     """Return the fault if a legacy file declares more numbers than the file has bits."""
     most, tuples = 8 * size, 1
     title_end = data.find(b"\n", data.find(b"\n") + 1)
-    for found in _LEGACY.finditer(data, max(title_end, 0)):
-        number = {name: int(text[:20]) for name, text in found.groupdict().items() if text}
+    for match in _LEGACY.finditer(data, max(title_end, 0)):
+        number = {name: int(text[:20]) for name, text in match.groupdict().items() if text}
         tuples = number.get("tuples", tuples)
         arrays = tuples * number.get("parts", number.get("each", 1))
         count = max(arrays, number.get("width", 0) * number.get("rows", 0), *number.values(), 0)
         if count > most:
-            said = " ".join(found[0].decode("ascii", "replace").split())[:60]
-            return f"its header has {said}, but the file has only {size:,} bytes"
+            words = " ".join(match[0].decode("ascii", "replace").split())[:60]
+            return f"its header has {words}, but the file has only {size:,} bytes"
     return None
 
 

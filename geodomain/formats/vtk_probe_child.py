@@ -64,13 +64,13 @@ def _limit_memory(most: int) -> None:
     """
     if os.name == "posix":
         resource = importlib.import_module("resource")
-        taken = _LIBRARIES
+        used = _LIBRARIES
         try:
             with open("/proc/self/statm", encoding="ascii") as pages:  # noqa: PTH123
-                taken = int(pages.read().split()[0]) * resource.getpagesize()
+                used = int(pages.read().split()[0]) * resource.getpagesize()
         except (OSError, ValueError, IndexError):
             pass
-        _lower(resource, resource.RLIMIT_AS, taken + most)
+        _lower(resource, resource.RLIMIT_AS, used + most)
 
 
 def _limit_time(seconds: float) -> None:
@@ -195,9 +195,9 @@ def _fault_of_arrays(dataset: Any) -> str | None:
         for i in range(data.GetNumberOfArrays()):
             array = data.GetAbstractArray(i)
             if array.GetNumberOfTuples() != rows:
-                found = array.GetNumberOfTuples()
+                count = array.GetNumberOfTuples()
                 return (
-                    f"its array {array.GetName()!r} has {found:,} values for {rows:,} points or "
+                    f"its array {array.GetName()!r} has {count:,} values for {rows:,} points or "
                     "cells"
                 )
     return None
@@ -295,7 +295,7 @@ def _keys(array: Any) -> list[Any]:
     if not array.HasInformation():
         return []
     core = importlib.import_module("vtkmodules.vtkCommonCore")
-    information, found = array.GetInformation(), []
+    information, entries = array.GetInformation(), []
     steps = core.vtkInformationIterator()
     steps.SetInformation(information)
     steps.InitTraversal()
@@ -304,13 +304,13 @@ def _keys(array: Any) -> list[Any]:
         kind = key.GetClassName()
         if kind in _KEYS:
             value = information.Get(key)
-            found.append([kind, key.GetLocation(), key.GetName(), value])
+            entries.append([kind, key.GetLocation(), key.GetName(), value])
         elif kind in _VECTORS:
             count = key.Length(information)
             values = [information.Get(key, i) for i in range(count)]
-            found.append([kind, key.GetLocation(), key.GetName(), values])
+            entries.append([kind, key.GetLocation(), key.GetName(), values])
         steps.GoToNextItem()
-    return found
+    return entries
 
 
 _KEYS = tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,6 +16,7 @@ from geodomain.files.outputs import refuse_inputs, refuse_to_replace, require_pl
 from geodomain.files.streams import read_whole, replaced
 from geodomain.files.unchanged import Unchanged
 from geodomain.formats.registry import (
+    HEAD,
     Format,
     Head,
     advice,
@@ -28,12 +29,13 @@ from geodomain.formats.registry import (
     writer_of_blocks,
     writer_of_meshes,
 )
-from geodomain.formats.solids import Solids, as_one, gather, pick, title
+from geodomain.formats.solids import NamedFaces, Solids, as_one, gather, pick, title
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
-_FileState = tuple[Path, int, int, int, int]
-_KEPT: ContextVar[dict[_FileState, Solids] | None] = ContextVar("kept", default=None)
+# Path, device, inode, size and time of a file, and the solid that was read alone.
+_FileState = tuple[Path, int, int, int, int, str | None]
+_CACHE: ContextVar[dict[_FileState, Solids] | None] = ContextVar("cache", default=None)
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -75,7 +77,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     read_meshes : reads each solid of a file as a separate mesh.
     """
     place, wanted = split_name(path)
-    solids = _read_solids(place)
+    solids = _read_solids(place, wanted)
     if wanted is None:
         return Mesh.from_faces(as_one(solids), name=title(place.name, solids))
     return Mesh.from_faces(pick(solids, wanted, place.name), name=f"{place.name}:{wanted}")
@@ -113,7 +115,7 @@ def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
     [('ORE_HG', True), ('ORE_LG', True)]
     """
     place, wanted = split_name(path)
-    solids = _read_solids(place)
+    solids = _read_solids(place, wanted)
     if wanted is not None:
         solids = {wanted: pick(solids, wanted, place.name)}
     alone = len(solids) == 1 and wanted is None
@@ -130,48 +132,56 @@ def reading_once() -> Iterator[dict[_FileState, Solids]]:
     The cache is yielded, so that it can be cleared as soon as no more solids are needed. A file
     that has changed is read again. Nested contexts share the cache of the outer one.
     """
-    outer = _KEPT.get()
+    outer = _CACHE.get()
     if outer is not None:
         yield outer
         return
-    kept: dict[_FileState, Solids] = {}
-    token = _KEPT.set(kept)
+    cache: dict[_FileState, Solids] = {}
+    token = _CACHE.set(cache)
     try:
-        yield kept
+        yield cache
     finally:
-        _KEPT.reset(token)
+        _CACHE.reset(token)
 
 
-def _read_solids(path: Path) -> Solids:
+def _read_solids(path: Path, wanted: str | None) -> Solids:
     """Return the polygons of each solid of a file, from the cache if possible.
+
+    If the format can read one solid alone, only the solid with the name `wanted` is returned.
 
     Raises
     ------
     OSError
         If the file changes while it is read.
     """
-    kept = _KEPT.get()
-    state = _state(path) if kept is not None else None
-    if kept is not None and state in kept:
-        return kept[state]
+    cache = _CACHE.get()
+    own = _opened_by_library(path)
+    state = None if cache is None else _state(path, wanted if own else None)
+    if cache is not None and state in cache:
+        return cache[state]
     with Unchanged(path):
-        form, solids = _parsed(path)
+        if own is None:
+            form, solids = _parsed(path)
+        else:
+            form, solids = own, _gathered(loaded(own.read_named)(path, wanted), path)
+            _warn_of_extension(path.name, path.suffix.lower(), own)
     faces = sum(len(solid.sizes) for solid in solids.values())
     log(
         "read %s: %s, %s in %s",
         path, form.name, counted(faces, "face"), counted(len(solids), "solid"),
     )  # fmt: skip
-    if kept is not None and state is not None and len(solids) > 1:
-        kept[state] = solids
+    if cache is not None and state is not None and len(solids) > 1:
+        cache[state] = solids
     return solids
 
 
-def _state(path: Path) -> _FileState | None:
+def _state(path: Path, wanted: str | None) -> _FileState | None:
     """Return a key that changes when the file changes; None for pipes and devices."""
     if not path.is_file():
         return None
     status = path.stat()
-    return path.resolve(), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return path.resolve(), *stamp, wanted
 
 
 def _parsed(path: Path) -> tuple[Format, Solids]:
@@ -188,21 +198,34 @@ def _parsed(path: Path) -> tuple[Format, Solids]:
     if form.read_file:
         del data, head  # a library opens the file itself
         return form, {path.stem: loaded(form.read_file)(path, form.extensions[0])}
-    found = loaded(form.read_meshes)(data, path)
-    return form, {path.stem: found} if isinstance(found, Faces) else gather(found, path.stem)
+    return form, _gathered(loaded(form.read_meshes)(data, path), path)
+
+
+def _opened_by_library(path: Path) -> Format | None:
+    """Return the format of a file that a library opens and reads in part; None for other files."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        head = Head(file.read(HEAD), path.suffix.lower(), os.fstat(file.fileno()).st_size)
+    form = format_of_meshes(head) if head.data else None
+    return form if form is not None and form.read_named else None
+
+
+def _gathered(parts: Faces | Iterable[NamedFaces], path: Path) -> Solids:
+    return {path.stem: parts} if isinstance(parts, Faces) else gather(parts, path.stem)
 
 
 def _unknown(path: Path, head: Head) -> MeshError:
     """Return the error for a file whose content matches no readable format."""
-    told = advice(head)
-    if told is None and not head.text:
-        told = "it contains only blanks: export the wireframe again"
-    if told is None:
-        told = (
+    reason = advice(head)
+    if reason is None and not head.text:
+        reason = "it contains only blanks: export the wireframe again"
+    if reason is None:
+        reason = (
             f"its format is not recognised; readable formats are {readable()}: export it as one "
             "of them"
         )
-    return MeshError(f"{path.name}: {told}")
+    return MeshError(f"{path.name}: {reason}")
 
 
 def _warn_of_extension(name: str, extension: str, form: Format) -> None:
@@ -224,7 +247,7 @@ def write_mesh(
     """Write a wireframe in the format of the extension; see `geodomain.write_mesh`."""
     path = Path(path)
     solids = {path.stem: mesh} if isinstance(mesh, Mesh) else dict(mesh)
-    form = _writer(path)
+    form = require_writer(path)
     if form.write_solids:
         solids = _named(solids, path, form)
     places = files_of(path)
@@ -239,13 +262,13 @@ def write_mesh(
             loaded(form.write_pair)(solids, path.stem, files[0], files[1])
 
 
-def _writer(path: Path, *, blocks: bool = False) -> Format:
+def require_writer(path: Path, *, blocks: bool = False) -> Format:
     """Return the format of an output, or raise MeshError with the possible extensions."""
     form = writer_of_meshes(path.suffix.lower())
     if form is None:
-        known = (*mesh_outputs(), *(block_outputs() if blocks else ()))
+        extensions = (*mesh_outputs(), *(block_outputs() if blocks else ()))
         place = "standard output" if str(path) == "-" else str(path)
-        endings = ", ".join(known)
+        endings = ", ".join(extensions)
         message = f"{place} has no extension of a format that can be written: use one of {endings}"
         raise MeshError(message)
     return form
@@ -279,7 +302,9 @@ def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]
 def files_of(path: Path) -> list[Path]:
     """Return the files that are created when a wireframe is written to a path: two for Surpac."""
     form = writer_of_meshes(path.suffix.lower())
-    return [path.with_suffix(one) for one in form.pair] if form and form.pair else [path]
+    if not (form and form.pair):
+        return [path]
+    return [path.with_suffix(extension) for extension in form.pair]
 
 
 def holds_names(path: str | os.PathLike[str]) -> bool:
@@ -346,7 +371,7 @@ def convert_file(
     require_places(outputs, overwrite=overwrite)
     extension = place.suffix.lower()
     if writer_of_meshes(extension) is None and writer_of_blocks(extension) is None:
-        _writer(place, blocks=True)
+        require_writer(place, blocks=True)
     solids = read_meshes(source)
     write_mesh(solids, place, overwrite=overwrite)
     return solids

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_doubles, as_rows, is_on_device
 from geodomain.checks.columns import refuse_nan
-from geodomain.domains.defaults import LabelBy
+from geodomain.domains.defaults import LabelBy, Proportions
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike, allowed_rows
 from geodomain.domains.sources import as_domains
@@ -35,16 +35,15 @@ from geodomain.labelling.evaluate import rest_labels
 from geodomain.labelling.labeller import LOST, NONE, Labeller
 from geodomain.labelling.settings import ArrayKeywords, LabelSettings
 from geodomain.labelling.sharer import measure_blocks
+from geodomain.labelling.warnings import warn_of_blocks
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import as_solids, first_codes
 from geodomain.query.locator import PointLocator
-from geodomain.settings import read_keywords, with_keywords
+from geodomain.settings import BackendName, Rule, read_keywords, with_keywords
 from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.options import TableOptions, options_among
 from geodomain.tables.settings import NumberKeywords
-from geodomain.tables.vendors import (
-    plain_name,
-)
+from geodomain.tables.vendors import plain_name
 
 if TYPE_CHECKING:
     import pyvista
@@ -73,8 +72,8 @@ def label_points(
         Coordinates x, y, z, in the unit of the meshes, as in `geodomain.contains`.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         By default the first domain that contains a point labels it; see `Domain`, `Stack`,
-        `read_domains`. A mapping gives each name a mesh-like (see `as_mesh`) or a PointLocator, or
-        several of these as a union.
+        `read_domains`, and `model_domains` for models of LoopStructural and GemPy. A mapping gives
+        each name a mesh-like (see `as_mesh`) or a PointLocator, or several of these as a union.
     columns : mapping of str to array_like of shape (n,)
         Columns that conditions use.
     **settings
@@ -107,20 +106,20 @@ def label_points(
     settings = read_keywords(LabelSettings, keywords, ArrayKeywords)
     if isinstance(domains, Mapping) and settings.rule == "parity" and not columns:
         names, codes = _codes_by_names(points, domains, settings)
-        given = Domains()
+        listed = Domains()
     else:
-        given = as_domains(domains)
+        listed = as_domains(domains)
         lattice = lattice_of(points)
         where = as_rows(point_rows(points), "points") if lattice is None else lattice
-        names = [target.name for target in given.targets]
+        names = [target.name for target in listed.targets]
         codes = codes_by_domains(
             where,
-            given,
-            partial(given_column, columns or {}, len(where), options),
+            listed,
+            partial(passed_column, columns or {}, len(where), options),
             None,
             settings,
         )
-    rest, lost = rest_labels(given, names, settings)
+    rest, lost = rest_labels(listed, names, settings)
     labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
     return labels
 
@@ -180,7 +179,7 @@ def codes_by_domains(
     column : callable
         Returns a column that conditions use, by name.
     labelled : (n,) bool, optional
-        Points that already have a label; see `Labeller.judge`.
+        Points that already have a label; see `Labeller.label`.
     settings : LabelSettings
         Settings of the labelling.
     index : Labeller, optional
@@ -195,9 +194,9 @@ def codes_by_domains(
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):
         rows = slice(begin, begin + _PART)
-        some = allowed and [None if one is None else one[rows] for one in allowed]
-        given = None if labelled is None else labelled[rows]
-        codes[rows] = labeller.judge(rows_of[rows], some, given).codes
+        some = allowed and [None if mask is None else mask[rows] for mask in allowed]
+        marked = None if labelled is None else labelled[rows]
+        codes[rows] = labeller.label(rows_of[rows], some, marked).codes
     return codes
 
 
@@ -210,7 +209,8 @@ def _codes_of_solids(
     ranked = list(enumerate(domains))
     if domains.order == "last":
         # Domains with `keep` rank after the existing labels; all other domains rank before them.
-        ranked = [one for one in ranked[::-1] if not one[1].keep] + [o for o in ranked if o[1].keep]
+        last = [pair for pair in ranked if pair[1].keep]
+        ranked = [pair for pair in ranked[::-1] if not pair[1].keep] + last
     names = {str(index): domain.meshes for index, domain in ranked}
     _, codes = _codes_by_names(points, names, settings)
     count = len(ranked)
@@ -224,11 +224,11 @@ def _is_plain(domain: Domain) -> bool:
     return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.meshes)
 
 
-def given_column(
+def passed_column(
     columns: Mapping[str, ArrayLike], count: int, options: TableOptions, name: str
 ) -> Column:
     """Return a column that the caller gave; raise an error if it is missing or of wrong length."""
-    places = [plain_name(known) for known in columns]
+    places = [plain_name(title) for title in columns]
     if plain_name(name) not in places:
         message = f"a condition uses the column {name!r}: give it with columns={{{name!r}: ...}}"
         raise DomainError(message)
@@ -332,8 +332,8 @@ def label_grid(
         )
         raise TypeError(message)
     # Domains given as a mapping have no conditions, and may be locators.
-    given = domains if isinstance(domains, Mapping) else as_domains(domains)
-    listed = given if isinstance(given, Domains) else Domains()
+    resolved = domains if isinstance(domains, Mapping) else as_domains(domains)
+    listed = resolved if isinstance(resolved, Domains) else Domains()
     settings = read_keywords(LabelSettings, keywords, ArrayKeywords)
     settings = dataclasses.replace(settings, by=by, lines=lines).over(listed)
     if is_of_xarray(grid):
@@ -343,7 +343,7 @@ def label_grid(
                 "label a pyvista.ImageData or RectilinearGrid, or a table with sizes"
             )
             raise ValueError(message)
-        return label_lattice(cast("Gridded[ArrayT]", grid), given, **keywords)
+        return label_lattice(cast("Gridded[ArrayT]", grid), resolved, **keywords)
     grid = cast("pyvista.DataSet", grid)
     if settings.by == "majority":
         ordered = as_domains(domains)
@@ -354,8 +354,8 @@ def label_grid(
         return labels
     return label_points(
         grid,
-        given,
-        columns=None if isinstance(given, Mapping) else dict(grid.cell_data.items()),
+        resolved,
+        columns=None if isinstance(resolved, Mapping) else dict(grid.cell_data.items()),
         **keywords,
     )
 
@@ -367,12 +367,22 @@ def _largest(
     options: TableOptions,
 ) -> NDArray[np.intp]:
     """Return, for each cell, the code of the label with the largest proportion."""
+    return _measured(grid, domains, settings, options)[1]
+
+
+def _measured(
+    grid: pyvista.DataSet,
+    domains: Domains,
+    settings: LabelSettings,
+    options: TableOptions,
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the share of each cell in each domain, (k, n), and the code of its label, (n,)."""
     cells = cells_of(grid, "the grid")
     points, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
         points[where], sizes[where] = centres, lengths
-    column = partial(given_column, dict(grid.cell_data.items()), cells.count, options)
-    _, codes = measure_blocks(
+    column = partial(passed_column, dict(grid.cell_data.items()), cells.count, options)
+    shares, codes = measure_blocks(
         points,
         sizes,
         cells.axes,
@@ -381,8 +391,37 @@ def _largest(
         column,
         None,
         name="the grid",
+        known_axes=True,
     )
-    return codes
+    if settings.proportions is not None:
+        warn_of_blocks(points, sizes, domains, settings, whole=True, reach=True, axes=cells.axes)
+    return shares, codes
+
+
+def proportions_grid(
+    grid: pyvista.DataSet,
+    domains: DomainsLike,
+    *,
+    proportions: Proportions | None = None,
+    percent: bool | None = None,
+    lines: int | None = None,
+    rule: Rule = "parity",
+    backend: BackendName = "auto",
+    threads: int | None = None,
+    **numbers: Unpack[NumberKeywords],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the share of each cell of a PyVista grid in each domain.
+
+    Keywords and names are those of `proportions_blocks`: ``prop_<name>`` or ``pct_<name>``.
+    """
+    listed = as_domains(domains)
+    settings = LabelSettings(
+        proportions=proportions or listed.proportions or "itself", percent=percent, by="centroid",
+        lines=lines, rule=rule, backend=backend, threads=threads,
+    ).over(listed)  # fmt: skip
+    shares, _ = _measured(grid, listed, settings, options_among(numbers))
+    names = [settings.share_column(target.name) for target in listed.targets]
+    return dict(zip(names, shares, strict=True))
 
 
 @overload
@@ -453,7 +492,9 @@ def label_lattice(
         For arrays.
     xarray.DataArray of str
         For coordinates of xarray: an array named ``domain`` with these coordinates and the
-        dimensions of x, y and z, in the order x, y, z or in the order of `like`.
+        dimensions of x, y and z, in the order x, y, z or in the order of `like`. From a grid or
+        `like` it also has all other coordinates that belong to these dimensions or to none, such
+        as ``spatial_ref``, and the ``grid_mapping`` of the CF conventions.
 
     Raises
     ------
@@ -482,8 +523,9 @@ def label_lattice(
         domains = y if isinstance(y, Mapping) else as_domains(cast("DomainsLike", y))
         (x, y, z), own, variables = axes_of(x)
         like = own if like is None else like
-        if columns is None and not isinstance(domains, Mapping):
-            columns = variables  # a mapping has no conditions
+        if columns is None and not isinstance(domains, Mapping):  # a mapping has no conditions
+            used = {plain_name(each.column) for _, some in domains.conditions for each in some}
+            columns = {name: each for name, each in variables.items() if plain_name(name) in used}
     along = cast("Sequence[ArrayLike | Dimensioned]", (x, y, z))
     dims = dimensions(along, like)
     axes = [as_doubles(np.asarray(axis), name) for name, axis in zip("xyz", along, strict=True)]

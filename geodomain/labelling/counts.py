@@ -114,9 +114,9 @@ class Overlaps:
             counts[old], sums[old] = self.blocks, self.volumes
             counts[new] += blocks
             sums[new] += volumes
-        kept = min(MOST_PAIRS, int(np.searchsorted(together, limit, "right")))
-        self.are_all &= are_all and kept == len(together)
-        self.pairs, self.blocks, self.volumes = together[:kept], counts[:kept], sums[:kept]
+        length = min(MOST_PAIRS, int(np.searchsorted(together, limit, "right")))
+        self.are_all &= are_all and length == len(together)
+        self.pairs, self.blocks, self.volumes = together[:length], counts[:length], sums[:length]
 
     def merge(self, later: Overlaps) -> None:
         """Add the counts of blocks that come after the blocks counted here."""
@@ -152,13 +152,15 @@ class Overlaps:
             return
         members = np.stack(inside).astype(np.int64)
         shared = np.triu(members @ members.T, 1)
-        one, two = np.nonzero(shared)
-        volumes = np.zeros(len(one))
+        first, second = np.nonzero(shared)
+        volumes = np.zeros(len(first))
         if volume is not None:
             with np.errstate(over="ignore"):
-                volumes = np.einsum("ir,jr->ij", members * volume, members)[one, two]
+                volumes = np.einsum("ir,jr->ij", members * volume, members)[first, second]
         self.add(
-            np.array(near)[one] * self.targets + np.array(near)[two], shared[one, two], volumes
+            np.array(near)[first] * self.targets + np.array(near)[second],
+            shared[first, second],
+            volumes,
         )
 
     def _add_many(
@@ -168,7 +170,7 @@ class Overlaps:
         volume: NDArray[np.float64] | None,
     ) -> None:
         """Do the same as `add_chunk` for many solids, storing only the pairs that occur."""
-        rows_of = [np.flatnonzero(one) for one in inside]
+        rows_of = [np.flatnonzero(mask) for mask in inside]
         rows = np.concatenate(rows_of)
         solids = np.repeat(np.arange(len(near)), [len(some) for some in rows_of])
         members = solids[np.argsort(rows, kind="stable")]  # solids of each block, ascending
@@ -398,18 +400,18 @@ class Tally:
     def _count(self, points: NDArray[np.float64], verdict: Verdict) -> None:
         """Count the blocks of a chunk by code and by domain."""
         self.blocks += np.bincount(verdict.codes, minlength=len(self.blocks))
-        for index, found in verdict.found.items():
-            self.own_blocks[index] += np.count_nonzero(found.inside)
+        for index, answer in verdict.answers.items():
+            self.own_blocks[index] += np.count_nonzero(answer.inside)
             for count, rows in (
-                (self.doubled, found.doubled),
-                (self.leaking, found.leaking),
-                (self.off, found.off),
-                (self.uncertain, found.uncertain),
-                (self.crossed, found.crossed),
+                (self.doubled, answer.doubled),
+                (self.leaking, answer.leaking),
+                (self.off, answer.off),
+                (self.uncertain, answer.uncertain),
+                (self.crossed, answer.crossed),
             ):
                 if rows is not None:
                     count[index] += np.count_nonzero(rows)
-            self._keep_first_leak(index, points, found.leaking)
+            self._keep_first_leak(index, points, answer.leaking)
         if verdict.on_wall is not None:
             self.on_wall += int(verdict.on_wall.sum())
 
@@ -427,16 +429,16 @@ class Tally:
 
     def _count_overlaps(self, verdict: Verdict, volume: NDArray[np.float64] | None) -> None:
         """Add the blocks that are in several solids, and their volumes."""
-        near = [index for index in self._solids if index in verdict.found]
+        near = [index for index in self._solids if index in verdict.answers]
         once, twice = np.zeros((2, len(verdict.codes)), np.bool_)
         for index in near:
-            inside = verdict.found[index].inside
+            inside = verdict.answers[index].inside
             twice |= once & inside
             once |= inside
         rows = np.flatnonzero(twice)
         if not rows.size:
             return
-        members = [verdict.found[index].inside[rows] for index in near]
+        members = [verdict.answers[index].inside[rows] for index in near]
         self.overlaps.add_chunk(near, members, None if volume is None else volume[rows])
 
     def _measure(
@@ -463,10 +465,10 @@ class Tally:
                 sizes = np.where(usable[:, None], sizes, 0.0)
             with np.errstate(over="ignore"):
                 self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
-                for index, found in verdict.found.items():
+                for index, answer in verdict.answers.items():
                     # A BLAS product would round depending on the number of threads, and BLAS's idle
                     # threads spin and take cores from others.
-                    self.own_volumes[index] += volume[found.inside].sum()
+                    self.own_volumes[index] += volume[answer.inside].sum()
             self.sized &= not self.unsized and bool(np.isfinite(self.volumes).all())
         self._count_overlaps(verdict, volume)
         if axes is not None:

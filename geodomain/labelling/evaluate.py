@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.checks.blocks import say_box
-from geodomain.checks.columns import read_as_missing, refuse_nan
+from geodomain.checks.columns import read_as_missing, require_rest_label
 from geodomain.compute.data import Bools, CachedPoints, Floats
 from geodomain.compute.native import thread_count
 from geodomain.domains.domain import CODE, Domain, is_code
@@ -49,9 +49,9 @@ _SAID = 3  # most solids whose boxes a message lists
 EXCHANGES = (((1, 0, 2), "x and y"), ((2, 1, 0), "x and z"), ((0, 2, 1), "y and z"))
 
 
-def meet(one: Box, other: Box) -> bool:
+def meet(box: Box, other: Box) -> bool:
     """Return whether two boxes, (2, 3) each, have a point in common."""
-    return bool((one[0] <= other[1]).all() and (other[0] <= one[1]).all())
+    return bool((box[0] <= other[1]).all() and (other[0] <= box[1]).all())
 
 
 def share_within(box: Box, model: Box) -> float:
@@ -70,20 +70,20 @@ def explain_apart(box: Box, model: Box) -> str:
     coordinates may be missing, such as 7,000,000. Last, another height datum is tried.
     """
     changed = (*_changed(box), *_heights_in_feet(box, model))
-    met = [(share_within(other, model), said) for other, said in changed if meet(other, model)]
+    met = [(share_within(other, model), text) for other, text in changed if meet(other, model)]
     # A mesh near the origin meets any model if it is multiplied by 1000, so other units need a
     # large overlap.
-    met = [one for one in met if one[0] > 0.1 or " times " not in one[1]]
+    met = [change for change in met if change[0] > 0.1 or " times " not in change[1]]
     if met:
-        return f"{max(met, key=lambda one: one[0])[1]}, the mesh would fit"
+        return f"{max(met, key=lambda change: change[0])[1]}, the mesh would fit"
     offsets = [_round_offset(box[:, axis], model[:, axis]) for axis in range(3)]
     if None not in offsets:
-        said = " and ".join(
+        text = " and ".join(
             f"{abs(offset):,.0f} {'added to' if offset > 0 else 'subtracted from'} {axis}"
             for axis, offset in zip(_AXES, offsets, strict=True)
             if offset
         )
-        return f"with {said} of the mesh, the mesh would fit: do coordinates lack leading digits?"
+        return f"with {text} of the mesh, the mesh would fit: do coordinates lack leading digits?"
     if meet(box[:, :2], model[:, :2]):
         return "the mesh fits in plan but not in elevation: does it use another height datum?"
     return ""
@@ -167,7 +167,9 @@ def _round_offset(mesh: Box, model: Box) -> float | None:
     return None
 
 
-def apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> list[DomainOrLayer]:
+def solids_apart(
+    solids: Sequence[DomainOrLayer], model: NDArray[np.float64]
+) -> list[DomainOrLayer]:
     """Return the solids whose box does not meet the model's box (2, 3); none for an empty model."""
     if np.isnan(model).any():
         return []
@@ -190,18 +192,18 @@ def refuse_disjoint(
 
 def all_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64]) -> bool:
     """Return whether there are domains, and none of their boxes meets the model's box."""
-    return len(apart(solids, model)) >= max(len(solids), 1)
+    return len(solids_apart(solids, model)) >= max(len(solids), 1)
 
 
 def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table: str) -> str:
     """Return the message that no domain meets the model, with the boxes and a likely cause."""
-    said = [f"{solid.name} is in {say_box(solid.bounds)}" for solid in solids[:_SAID]]
+    places = [f"{solid.name} is in {say_box(solid.bounds)}" for solid in solids[:_SAID]]
     what = "solid" if all(solid.is_solid for solid in solids) else "domain"
     rest = len(solids) - _SAID
     more = f"; {counted(rest, f'other {what}')} {'is' if rest == 1 else 'are'} elsewhere"
     return (
         f"no {what} meets the block model: the blocks of {table} are in {say_box(model)}; "
-        f"{'; '.join(said)}{more if rest > 0 else ''}. {_guess(solids, model)}"
+        f"{'; '.join(places)}{more if rest > 0 else ''}. {_guess(solids, model)}"
     )
 
 
@@ -252,18 +254,18 @@ class BlockLattice:
     ) -> None:
         self._axes, self._expected, self._threads = axes, expected, thread_count(threads)
         self._lock = threading.Lock()
-        self._asked: dict[int, int] = {}
+        self._requested: dict[int, int] = {}
         self._answers: dict[int, CellAnswers | None] = {}
         self._left = MOST_CELLS
 
     @classmethod
-    def given(cls, axes: Sequence[Floats], *, threads: int | None) -> BlockLattice:
+    def of_axes(cls, axes: Sequence[Floats], *, threads: int | None) -> BlockLattice:
         """Return the lattice of all combinations of these coordinates along x, y and z."""
         expected = int(np.prod([float(len(axis)) for axis in axes]))
         return cls([ExplicitAxis(axis) for axis in axes], expected=expected, threads=threads)
 
     @classmethod
-    def learnt(cls, *, threads: int | None) -> BlockLattice:
+    def inferred(cls, *, threads: int | None) -> BlockLattice:
         """Return a lattice whose coordinates are inferred from the blocks passed to `learn`."""
         return cls([LearntAxis() for _ in range(3)], threads=threads)
 
@@ -311,7 +313,7 @@ class BlockLattice:
         """Return the lattice cells in a mesh's box, or None while they would not save time."""
         with self._lock:
             key = id(locator)
-            asked = self._asked[key] = self._asked.get(key, 0) + rows
+            requested = self._requested[key] = self._requested.get(key, 0) + rows
             if key not in self._answers:
                 low, high = locator.mesh.bounds
                 ends = list(zip(self._axes, low.tolist(), high.tolist(), strict=True))
@@ -325,7 +327,7 @@ class BlockLattice:
                     + _CELLS_TO_A_TRIANGLE * len(locator.mesh.triangles)
                     + _CELLS_TO_A_COORDINATE * sum(counts)
                 )
-                if count > self._left or work > _CELLS_TO_A_ROW * max(asked, self._expected):
+                if count > self._left or work > _CELLS_TO_A_ROW * max(requested, self._expected):
                     return None
                 x, y, z = (axis.within(a, b) for axis, a, b in ends)
                 if not min(len(x), len(y), len(z)):
@@ -359,7 +361,7 @@ def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
     else:
         rest, lost = rest_labels(domains, [target.name for target in domains.targets], settings)
     leaky = lost if settings.leaky is None else settings.leaky
-    taken = {_number(t.code) if codes else t.name: t.name for t in domains.targets}
+    target_of = {_number(t.code) if codes else t.name: t.name for t in domains.targets}
     labels = {"background": rest, "unassigned": lost, "leaky": leaky}
     for what, label in labels.items():
         if codes and label and not _is_number(label):
@@ -368,9 +370,9 @@ def with_labels(settings: LabelSettings, domains: Domains) -> LabelSettings:
                 f"codes: give {CODE}, or leave out this label"
             )
             raise DomainError(message)
-        if label and label in taken:
+        if label and label in target_of:
             message = (
-                f"{label!r} is the label of both {what} blocks and {taken[label]}; give one of "
+                f"{label!r} is the label of both {what} blocks and {target_of[label]}; give one of "
                 "them a different label"
             )
             raise DomainError(message)
@@ -392,7 +394,7 @@ def rest_labels(domains: Domains, names: Sequence[str], settings: LabelSettings)
     Raises
     ------
     DomainError
-        If a label is nan.
+        If a label is nan, or has several lines, or blanks around it.
 
     Warns
     -----
@@ -403,7 +405,7 @@ def rest_labels(domains: Domains, names: Sequence[str], settings: LabelSettings)
     lost = domains.unassigned if settings.unassigned is None else settings.unassigned
     chosen = {"background": rest, "unassigned": lost, "leaky": settings.leaky or ""}
     for what, label in chosen.items():
-        refuse_nan(label, what)
+        require_rest_label(label, what)
     for sentence in read_as_missing([*names, *chosen.values()]):
         warn(sentence)
     return rest, lost
@@ -432,7 +434,7 @@ class BlockChunk:
     ----------
     points : (n, 3) float64
         The centroids.
-    asked : CachedPoints
+    cached : CachedPoints
         The same points, sent to a GPU only once.
     finite : (n,) bool
         Whether all coordinates of a point are finite.
@@ -453,9 +455,9 @@ class BlockChunk:
     doubles = True
 
     def __init__(
-        self, points: Floats, asked: CachedPoints, lattice: BlockLattice | None = None
+        self, points: Floats, cached: CachedPoints, lattice: BlockLattice | None = None
     ) -> None:
-        self.points, self.asked, self.lattice = points, asked, lattice
+        self.points, self.cached, self.lattice = points, cached, lattice
         if lattice is not None:
             lattice.learn(points)
         x, y, z = np.isfinite(points).T
@@ -469,10 +471,10 @@ class BlockChunk:
 
     def contains(self, locator: PointLocator, rule: Rule) -> Bools:
         """Return the mask of blocks inside a mesh by the parity or winding rule."""
-        known = self.members.get((id(locator), rule))
-        if known is None and self.lattice is not None:
-            known = self.lattice.contains(locator, rule, self.points)
-        return contains_read(locator, rule, self.asked.columns) if known is None else known
+        inside = self.members.get((id(locator), rule))
+        if inside is None and self.lattice is not None:
+            inside = self.lattice.contains(locator, rule, self.points)
+        return contains_read(locator, rule, self.cached.columns) if inside is None else inside
 
     def sides(self, locator: PointLocator) -> NDArray[np.int32]:
         """Return two numbers for each block, (n, 2), that tell its side of a mesh.
@@ -480,21 +482,21 @@ class BlockChunk:
         The two numbers are the crossings of the mesh above and below the block, or substitutes that
         give the same side. `sides_of` turns the numbers into a side.
         """
-        known = None if self.lattice is None else self.lattice.sides(locator, self.points)
-        return locator.count_sides(self.asked) if known is None else known
+        counts = None if self.lattice is None else self.lattice.sides(locator, self.points)
+        return locator.count_sides(self.cached) if counts is None else counts
 
     def counts(self, surface: TiledSurface) -> NDArray[np.int32]:
         """Return the sums of `sides` over the tiles of a surface, computed once for all domains."""
-        found = self._counts.get(id(surface))
-        if found is None:
-            found = np.zeros((len(self.points), 2), np.int32)
+        sums = self._counts.get(id(surface))
+        if sums is None:
+            sums = np.zeros((len(self.points), 2), np.int32)
             for locator in surface.locators:
-                found += self.sides(locator)
-            self._counts[id(surface)] = found
-            folded = (found[:, 0] + found[:, 1]) > 1
+                sums += self.sides(locator)
+            self._counts[id(surface)] = sums
+            folded = (sums[:, 0] + sums[:, 1]) > 1
             if folded.any():
                 self.folded[surface.name] = folded | self.folded.get(surface.name, False)
-        return found
+        return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -522,8 +524,10 @@ class TiledSurface:
         side = sides_of(chunk.counts(self))
         off = (side == OFF) & chunk.finite
         if extend == "nearest" and off.any():
-            known = chunk.extended.get(id(self))
-            side[off] = self.extension.sides(chunk.points[off]) if known is None else known[off]
+            extended = chunk.extended.get(id(self))
+            side[off] = (
+                self.extension.sides(chunk.points[off]) if extended is None else extended[off]
+            )
         return side, off
 
 
@@ -594,12 +598,12 @@ class SurfaceEvaluation:
         """Return a list with one answer: which blocks of a chunk are in the domain."""
         domain = self.domain
         side, off = self.surface.sides(scene, extend=domain.extend)
-        found = DomainAnswer(
+        answer = DomainAnswer(
             side == (ABOVE if domain.kind == "above" else BELOW),
             beyond=off if domain.extend == "unassigned" else None,
             off=off,
         )
-        return [found.inverted(side != OFF) if domain.invert else found]
+        return [answer.inverted(side != OFF) if domain.invert else answer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -685,7 +689,7 @@ class Shell:
         """Return which blocks of a chunk are inside the mesh, and which are undecided."""
         points = scene.points
         if self.by_fraction:
-            winding = self.locator.generalised_winding(scene.asked)
+            winding = self.locator.generalised_winding(scene.cached)
             uncertain = winding.uncertain & scene.finite
             return DomainAnswer(winding.inside, uncertain=uncertain if uncertain.any() else None)
         inside = scene.contains(self.locator, self.rule)
@@ -738,29 +742,30 @@ class SolidEvaluation:
         The list is empty if no solid is near.
         """
         near = [shell for shell in self.shells if not shell.is_apart(scene.box)]
-        found = _union([shell.ask(scene) for shell in near], len(scene.points)) if near else None
+        answer = _union([shell.ask(scene) for shell in near], len(scene.points)) if near else None
         if not self.domain.invert:
-            return [] if found is None else [found]
-        found = found or DomainAnswer(np.zeros(len(scene.points), np.bool_))
-        return [found.inverted(scene.finite)]
+            return [] if answer is None else [answer]
+        answer = answer or DomainAnswer(np.zeros(len(scene.points), np.bool_))
+        return [answer.inverted(scene.finite)]
 
 
 Evaluation = SolidEvaluation | SurfaceEvaluation | StackEvaluation
 
 
-def _union(found: Sequence[DomainAnswer], count: int) -> DomainAnswer:
+def _union(answers: Sequence[DomainAnswer], count: int) -> DomainAnswer:
     """Combine the answers of the meshes of one domain.
 
     A block inside one mesh is in the domain, even if another, open mesh cannot decide the block.
     """
-    if len(found) == 1:
-        return found[0]
+    if len(answers) == 1:
+        return answers[0]
     inside, doubled = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-    for one in found:
-        doubled |= inside & one.inside
-        doubled |= False if one.doubled is None else one.doubled
-        inside |= one.inside
-    leaking, uncertain = _any(one.leaking for one in found), _any(one.uncertain for one in found)
+    for answer in answers:
+        doubled |= inside & answer.inside
+        doubled |= False if answer.doubled is None else answer.doubled
+        inside |= answer.inside
+    leaking = _any(answer.leaking for answer in answers)
+    uncertain = _any(answer.uncertain for answer in answers)
     return DomainAnswer(
         inside, None if leaking is None else leaking & ~inside, None, doubled, uncertain
     )
@@ -780,29 +785,29 @@ def members_of(
     points: NDArray[np.float64],
     threads: int | None,
     *,
-    asked: ArrayLike | None = None,
+    cached: ArrayLike | None = None,
 ) -> list[Bools]:
     """Return, for each solid, the mask of points (n, 3) inside it by parity.
 
     One pass finds the first solid that contains each point, and tests only solids near the point.
     Then the points in each solid are tested against the later solids whose boxes meet the box of
-    this solid. ``asked`` are the same points, prepared for the whole chunk.
+    this solid. ``cached`` are the same points, prepared for the whole chunk.
     """
-    first = first_codes(points if asked is None else asked, locators, threads=threads)
+    first = first_codes(points if cached is None else cached, locators, threads=threads)
     inside: list[Bools] = []
     owned: list[
         tuple[NDArray[np.intp], NDArray[np.float64]]
     ] = []  # solids that contain some points
     for index, locator in enumerate(locators):
-        found: Bools = first == index
+        mask: Bools = first == index
         box = locator.mesh.bounds
         shared = [rows for rows, other in owned if meet(box, other)]
-        if found.any():
-            owned.append((np.flatnonzero(found), box))
+        if mask.any():
+            owned.append((np.flatnonzero(mask), box))
         if shared:
             rows = np.concatenate(shared)
-            found[rows] = _contains(locator, points, rows)
-        inside.append(found)
+            mask[rows] = _contains(locator, points, rows)
+        inside.append(mask)
     return inside
 
 
@@ -846,24 +851,26 @@ class SkinEvaluation:
         Distances are computed only for blocks on the domain's side of the wireframes.
         """
         answers = [DomainAnswer(scene.finite)] if self.side is None else self.side.ask(scene)
-        return [found.within(self._holds(scene.points, _asked(found))) for found in answers]
+        return [
+            answer.within(self._holds(scene.points, _need_distance(answer))) for answer in answers
+        ]
 
-    def _holds(self, points: Floats, asked: Bools) -> Bools:
-        """Return which of the blocks in the mask `asked` have a distance in the domain's range."""
+    def _holds(self, points: Floats, candidates: Bools) -> Bools:
+        """Return which of the blocks `candidates` have a distance in the domain's range."""
         within, beyond = self.domain.within, self.domain.beyond
         limit = (beyond or 0.0) if within is None else within
         nearest = np.full(len(points), np.inf)
-        for one in self.distances:
-            rows = np.flatnonzero(asked & _near(points, one.mesh.bounds, limit))
-            nearest[rows] = np.minimum(nearest[rows], _distances(one, points, rows))
-        held = asked if within is None else asked & (nearest <= within)
+        for distance in self.distances:
+            rows = np.flatnonzero(candidates & _near(points, distance.mesh.bounds, limit))
+            nearest[rows] = np.minimum(nearest[rows], _distances(distance, points, rows))
+        held = candidates if within is None else candidates & (nearest <= within)
         return held if beyond is None else held & (nearest > beyond)
 
 
-def _asked(found: DomainAnswer) -> Bools:
+def _need_distance(answer: DomainAnswer) -> Bools:
     """Return the mask of blocks that are inside or undecided, for which distances are needed."""
-    unsure = [part for part in (found.leaking, found.beyond) if part is not None]
-    return reduce(np.logical_or, unsure, found.inside)
+    unsure = [part for part in (answer.leaking, answer.beyond) if part is not None]
+    return reduce(np.logical_or, unsure, answer.inside)
 
 
 def _near(points: Floats, box: Floats, limit: float) -> Bools:
@@ -878,9 +885,9 @@ def _near(points: Floats, box: Floats, limit: float) -> Bools:
     return near
 
 
-def _distances(one: MeshDistance, points: Floats, rows: NDArray[np.intp]) -> Floats:
+def _distances(distance: MeshDistance, points: Floats, rows: NDArray[np.intp]) -> Floats:
     """Return the distances from a mesh of the points numbered `rows`."""
     try:
-        return one.of(points[rows])
+        return distance.of(points[rows])
     except PointError:  # so that an error names the point's number
-        return one.of(points)[rows]
+        return distance.of(points)[rows]

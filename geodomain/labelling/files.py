@@ -327,8 +327,8 @@ def count_table(
     tally, checks, samples = counts.tally, counts.checks, settings.samples
     sharer = _sharer(labeller, model, settings)
     tally.shares = None if sharer is None else sharer.tally
-    asked = condition_columns(labeller.domains, model.columns, model.name)
-    kept = _kept_column(labeller, model, settings)
+    fields = condition_columns(labeller.domains, model.columns, model.name)
+    label_column = _existing_labels(labeller, model, settings)
     edges = None if (model.axes == np.eye(3)).all() else model.axes
     begun = False
     lattice = _lattice(model, settings)
@@ -342,19 +342,19 @@ def count_table(
             edges = _edges(model, points, sizes, measured=sharer is not None)
         begun = True
         seen = ConditionCounts()
-        allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]), seen)
-        labelled = None if kept is None else column(kept).present()
+        allowed = allowed_rows(labeller.domains, lambda named: column(fields[named]), seen)
+        labelled = None if label_column is None else column(label_column).present()
         try:
-            verdict = labeller.judge(points, allowed, labelled, lattice)
+            verdict = labeller.label(points, allowed, labelled, lattice)
         except PointError as error:
             message = f"{model.name}, in the chunk that starts at block {tally.rows + 1}: {error}"
             raise PointError(message) from None
         shares: Sequence[Floats] = ()
         if sharer is not None:
             lengths = _required(sizes, model)
-            found = sharer.measure(points, lengths, verdict, allowed, labelled)
-            verdict = replace(verdict, codes=found.codes)
-            shares = [*(100.0 * found.shares if settings.percent else found.shares)]
+            measured = sharer.measure(points, lengths, verdict, allowed, labelled)
+            verdict = replace(verdict, codes=measured.codes)
+            shares = [*(100.0 * measured.shares if settings.percent else measured.shares)]
         tally.add(points, sizes, verdict, allowed, edges, seen)
         checks.add(points, None if samples else sizes, verdict.box, edges)
         flags = verdict.table("inside").astype(np.int32) if settings.flags else ()
@@ -365,14 +365,16 @@ def count_table(
         label,
         new_columns(settings, labeller.targets),
         destination,
-        also=sorted({*asked.values(), *model.constants, *([] if kept is None else [kept])}),
+        also=sorted(
+            {*fields.values(), *model.constants, *([] if label_column is None else [label_column])}
+        ),
         replace=settings.replace,
         threads=settings.threads,
         progress=progress,
         before_commit=before_commit,
-        known=None
-        if samples or kept is not None
-        else _whole(model, labeller, settings, tally, progress),
+        codes=None
+        if samples or label_column is not None
+        else _codes_of_lattice(model, labeller, settings, tally, progress),
     )
     model.relabel(task)
 
@@ -401,13 +403,13 @@ def _lattice(model: BlockFile, settings: LabelSettings) -> BlockLattice | None:
     if settings.samples or (model.axes != np.eye(3)).any():
         return None
     if not isinstance(model, CellModel):
-        return BlockLattice.learnt(threads=settings.threads)
+        return BlockLattice.inferred(threads=settings.threads)
     if model.lattice is None:
         return None
-    return BlockLattice.given(model.lattice.centres, threads=settings.threads)
+    return BlockLattice.of_axes(model.lattice.centres, threads=settings.threads)
 
 
-def _whole(
+def _codes_of_lattice(
     model: BlockFile,
     labeller: Labeller,
     settings: LabelSettings,
@@ -417,11 +419,11 @@ def _whole(
     """Label all cells of a lattice at once; None if they must be labelled block by block."""
     if settings.measures or not isinstance(model, CellModel) or model.lattice is None:
         return None
-    found = label_whole(model.lattice, labeller, tally, flags=settings.flags, progress=progress)
-    if found is None:
+    codes = label_whole(model.lattice, labeller, tally, flags=settings.flags, progress=progress)
+    if codes is None:
         return None
-    unsure = [np.zeros(len(found[0]), np.uint8)] if settings.uncertain else []
-    return [*found, *unsure]
+    unsure = [np.zeros(len(codes[0]), np.uint8)] if settings.uncertain else []
+    return [*codes, *unsure]
 
 
 def _sharer(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> Sharer | None:
@@ -456,7 +458,7 @@ def _require_boxes(tally: Tally, name: str) -> None:
         raise TableError(message)
 
 
-def _kept_column(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> int | None:
+def _existing_labels(labeller: Labeller, model: BlockFile, settings: LabelSettings) -> int | None:
     """Return the index of the label column if it is replaced and some domains keep its labels.
 
     Otherwise return None.
@@ -488,18 +490,18 @@ def label_file(
 
     The output has the model's format and one more column. In a text table all other bytes stay the
     same. The column is a cell array in a VTK data set, an attribute in an OMF file of the same
-    version, a field in a Datamine table, and a column of codes in GSLIB. A GOCAD Voxet is the
-    exception: its output has the format of the output's extension, which is .csv, .parquet, .vti,
-    .vtu or .omf. From text or a sheet of Excel, an output that ends in .xlsx is a workbook of one
-    sheet with the same cells; from a sheet, the output may also be text. The output is written
-    completely or not at all.
+    version, referenced data in a geoh5 workspace, a field in a Datamine table, and a column of
+    codes in GSLIB. A GOCAD Voxet is the exception: its output has the format of the output's
+    extension, which is .csv, .parquet, .vti, .vtu, .omf or .geoh5. From text or a sheet of Excel,
+    an output that ends in .xlsx is a workbook of one sheet with the same cells; from a sheet, the
+    output may also be text. The output is written completely or not at all.
 
     Parameters
     ----------
     model : path
-        Text (.csv, .csv.gz, ..), Parquet, VTK, OMF, Datamine, GSLIB or a GOCAD Voxet, recognised
-        by content; "-" is text on stdin. ``FILE:NAME`` selects one of several models, or a sheet
-        of an Excel workbook.
+        Text (.csv, .csv.gz, ..), Parquet, VTK, OMF, geoh5, Datamine, GSLIB or a GOCAD Voxet,
+        recognised by content; "-" is text on stdin. ``FILE:NAME`` selects one of several models, or
+        a sheet of an Excel workbook.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         Domains; the first domain that contains a block labels it. A mapping gives each name a mesh
         or the path of a mesh file, or several of these as a union: ``{"ORE": "ore.stl"}``. A path
@@ -572,14 +574,14 @@ def label_file(
     arguments = recorded(LabelSettings, FileKeywords, locals(), keywords)
     arguments["table"] = {n: v for n, v in keywords.items() if n not in arguments}
     run = RunRecord.of(record, "label_file", arguments)
-    asked = read_keywords(LabelSettings, keywords, FileKeywords)
+    call_settings = read_keywords(LabelSettings, keywords, FileKeywords)
     options, source = options_among(keywords), model_path(model, _IN_MEMORY)
     target = None if output is None else os.fspath(output)
     if target == source != STANDARD:  # in place, FILE:NAME writes FILE
         target = str(file_of(source))
     outputs = _require_outputs(source, target, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
-        ready = prepare(domains, asked)
+        ready = prepare(domains, call_settings)
         refuse_inputs(outputs, ready.source.files)
         run.inputs.extend(ready.source.files)
         with open_model(source, options, digest=run.source) as opened:

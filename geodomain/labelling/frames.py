@@ -299,13 +299,13 @@ def _label(
         axes=turned.axes,
     )
     categories, table = categories_of(domains, rest, lost)
-    kept = codes == len(domains.targets) + KEPT
-    places = table[np.where(kept, 0, codes)]
-    if place is not None and kept.any():
-        given = frame.texts(place, kept)
-        categories += [label for label in dict.fromkeys(given) if label not in categories]
-        known = {category: number for number, category in enumerate(categories)}
-        places[kept] = [known[label] for label in given]
+    unchanged = codes == len(domains.targets) + KEPT
+    places = table[np.where(unchanged, 0, codes)]
+    if place is not None and unchanged.any():
+        texts = frame.texts(place, unchanged)
+        categories += [label for label in dict.fromkeys(texts) if label not in categories]
+        number_of = {category: number for number, category in enumerate(categories)}
+        places[unchanged] = [number_of[label] for label in texts]
     name = "domain" if place is None else frame.names[place]
     return as_categorical(frame, places, categories, name)
 
@@ -338,8 +338,8 @@ def _pandas(
     """Return labels as a categorical Series with the index of the frame."""
     import pandas
 
-    found = pandas.Categorical.from_codes(places, categories=categories)
-    return pandas.Series(found, index=cast("pandas.DataFrame", frame).index, name=name)
+    labels = pandas.Categorical.from_codes(places, categories=categories)
+    return pandas.Series(labels, index=cast("pandas.DataFrame", frame).index, name=name)
 
 
 def _polars(
@@ -445,16 +445,16 @@ def proportions_blocks(
     >>> geodomain.proportions_blocks(blocks, {"ORE": ore}, dx=2, dy=2, dz=4)["prop_ore"].tolist()
     [1.0, 0.5]
     """
-    given = as_domains(domains)
+    listed = as_domains(domains)
     settings = LabelSettings(
-        proportions=proportions or given.proportions or "itself", percent=percent, by="centroid",
+        proportions=proportions or listed.proportions or "itself", percent=percent, by="centroid",
         lines=lines, rule=rule, backend=backend, threads=threads,
-    ).over(given)  # fmt: skip
+    ).over(listed)  # fmt: skip
     options = options_among({"x": x, "y": y, "z": z, "dx": dx, "dy": dy, "dz": dz, **numbers})
     table = BlockFrame(frame, options=options)
     if is_wrapped(table.native):
         raise TypeError(refusal(frame))
-    names = [settings.share_column(target.name) for target in given.targets]
+    names = [settings.share_column(target.name) for target in listed.targets]
     for number, name in enumerate(names):
         if name in (*table.names, *names[:number]):
             message = f"the frame has a column {name!r} already: rename the column or the domain"
@@ -464,7 +464,7 @@ def proportions_blocks(
         points,
         lengths,
         place.axes,
-        given,
+        listed,
         settings,
         lambda named: table.column(table.find(named)),
         None,
@@ -473,7 +473,7 @@ def proportions_blocks(
     warn_of_blocks(
         points,
         lengths,
-        given,
+        listed,
         settings,
         whole=True,
         reach=True,

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from geodomain.compute import machine_used
 from geodomain.compute.data import Bools, keeping
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import (
-    DomainOrLayer,
-    DomainsLike,
-)
+from geodomain.domains.order import DomainOrLayer, DomainsLike
 from geodomain.domains.sources import DomainSource, as_domains, domains_to_label
 from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, MeshError, warn
@@ -58,7 +55,7 @@ class Verdict:
         the footprint of a surface, and k + 4 for a block that keeps its existing label.
     count : int
         Number of domains and layers, k.
-    found : mapping of int to DomainAnswer
+    answers : mapping of int to DomainAnswer
         The answer of each domain on its own, by index of the domain. If all solids of a domain are
         far from the blocks, the domain is left out.
     folded : mapping of str to (n,) bool
@@ -71,7 +68,7 @@ class Verdict:
 
     codes: NDArray[np.int32]
     count: int
-    found: Mapping[int, DomainAnswer]
+    answers: Mapping[int, DomainAnswer]
     folded: Mapping[str, Bools]
     on_wall: Bools | None
     box: NDArray[np.float64] | None
@@ -79,8 +76,8 @@ class Verdict:
     def table(self, what: str) -> Bools:
         """Return one kind of mask, such as "inside", for all domains, (k, n) bool."""
         rows: Bools = np.zeros((self.count, len(self.codes)), np.bool_)
-        for index, found in self.found.items():
-            part = getattr(found, what)
+        for index, answer in self.answers.items():
+            part = getattr(answer, what)
             if part is not None:
                 np.copyto(rows[index], part)
         return rows
@@ -90,7 +87,7 @@ class Verdict:
         return replace(
             self,
             codes=self.codes[begin:end],
-            found={index: one.part(begin, end) for index, one in self.found.items()},
+            answers={index: answer.part(begin, end) for index, answer in self.answers.items()},
             folded={name: some[begin:end] for name, some in self.folded.items()},
             on_wall=None if self.on_wall is None else self.on_wall[begin:end],
             box=None,
@@ -188,7 +185,7 @@ class Labeller:
             order.insert(0 if yields else len(order), index)
         return order
 
-    def judge(
+    def label(
         self,
         points: NDArray[np.float64],
         allowed: Sequence[Bools | None] | None = None,
@@ -210,32 +207,34 @@ class Labeller:
         lattice : BlockLattice, optional
             A guess of the blocks' positions, which saves time; no label depends on it.
         """
-        with keeping(points) as kept:
-            chunk = BlockChunk(points, kept, lattice)
+        with keeping(points) as cached:
+            chunk = BlockChunk(points, cached, lattice)
             self._find_members(chunk)
-            found = self.answers(chunk, allowed)
+            answers = self.answers(chunk, allowed)
             walls = self._on_wall(chunk) if self.settings.count_on_wall else None
-        codes = self.codes(found, chunk.finite, labelled)
+        codes = self.codes(answers, chunk.finite, labelled)
         box = chunk.box if len(points) and chunk.finite.all() else None
-        return Verdict(codes, len(self.targets), found, chunk.folded, walls, box)
+        return Verdict(codes, len(self.targets), answers, chunk.folded, walls, box)
+
+    judge = label  # an earlier name of this method
 
     def answers(
         self, chunk: BlockChunk, allowed: Sequence[Bools | None] | None = None
     ) -> dict[int, DomainAnswer]:
         """Return, for each domain on its own, which blocks of a chunk are in it."""
-        found, index = dict[int, DomainAnswer](), 0
+        by_index, index = dict[int, DomainAnswer](), 0
         rows_of = allowed or [None] * len(self.evaluations)
         for evaluation, rows in zip(self.evaluations, rows_of, strict=True):
             for part, each in enumerate(evaluation.ask(chunk)):
-                found[index + part] = each if rows is None else each.within(rows)
+                by_index[index + part] = each if rows is None else each.within(rows)
             index += evaluation.width
-        return found
+        return by_index
 
     def codes(
-        self, found: Mapping[int, DomainAnswer], finite: Bools, labelled: Bools | None = None
+        self, answers: Mapping[int, DomainAnswer], finite: Bools, labelled: Bools | None = None
     ) -> NDArray[np.int32]:
         """Return the code of each block from the answers of the domains."""
-        codes = self._decide(found, len(finite), labelled)
+        codes = self._decide(answers, len(finite), labelled)
         codes[~finite] = len(self.targets) + LOST
         if labelled is not None:
             unlabelled = ~finite | (codes == len(self.targets))
@@ -244,9 +243,9 @@ class Labeller:
 
     def count_solids(self, points: NDArray[np.float64]) -> list[int]:
         """Return the number of points in each solid domain on its own, ignoring conditions."""
-        found = self.judge(points).found
+        answers = self.label(points).answers
         solids = [index for index, target in enumerate(self.targets) if target.is_solid]
-        return [int(found[i].inside.sum()) if i in found else 0 for i in solids]
+        return [int(answers[i].inside.sum()) if i in answers else 0 for i in solids]
 
     def _find_members(self, chunk: BlockChunk) -> None:
         """Find the blocks in each closed solid near the chunk, in one pass over these solids."""
@@ -263,39 +262,39 @@ class Labeller:
         }
         if chunk.lattice is not None and len(near) <= _FEW:
             for key, locator in near.items():
-                known = chunk.lattice.contains(locator, "parity", chunk.points)
-                if known is not None:
-                    chunk.members[key, "parity"] = known
-            near = {key: one for key, one in near.items() if (key, "parity") not in chunk.members}
+                members = chunk.lattice.contains(locator, "parity", chunk.points)
+                if members is not None:
+                    chunk.members[key, "parity"] = members
+            near = {key: each for key, each in near.items() if (key, "parity") not in chunk.members}
         if len(near) > 1:
             inside = members_of(
-                [*near.values()], chunk.points, self.settings.threads, asked=chunk.asked
+                [*near.values()], chunk.points, self.settings.threads, cached=chunk.cached
             )
             chunk.members |= {
-                (locator, "parity"): one for locator, one in zip(near, inside, strict=True)
+                (locator, "parity"): each for locator, each in zip(near, inside, strict=True)
             }
 
     def _decide(
-        self, found: Mapping[int, DomainAnswer], count: int, labelled: Bools | None
+        self, answers: Mapping[int, DomainAnswer], count: int, labelled: Bools | None
     ) -> NDArray[np.int32]:
         """Return the code of each block: the index of the winning domain, or a code after these."""
         none = len(self.targets)
         codes = np.full(count, none, np.int32)
         for index, yields in self._sequence:
-            if index not in found:
+            if index not in answers:
                 continue
-            one = found[index]
+            answer = answers[index]
             if labelled is not None and self.targets[index].keep:
-                one = one.within(~labelled)
+                answer = answer.within(~labelled)
             parts = (
-                (one.leaking, none + LEAKING),
-                (one.beyond, none + BEYOND),
-                (one.inside, index),
+                (answer.leaking, none + LEAKING),
+                (answer.beyond, none + BEYOND),
+                (answer.inside, index),
             )
-            found_in = [(np.flatnonzero(part), code) for part, code in parts if part is not None]
+            coded = [(np.flatnonzero(part), code) for part, code in parts if part is not None]
             if yields:
-                found_in = [(rows[codes[rows] == none], code) for rows, code in found_in]
-            for rows, code in found_in:
+                coded = [(rows[codes[rows] == none], code) for rows, code in coded]
+            for rows, code in coded:
                 codes[rows] = code
         return codes
 
@@ -316,7 +315,7 @@ class Labeller:
         """Return the mask of blocks with a centroid exactly on a mesh."""
         walls = np.zeros(len(chunk.points), np.bool_)
         for locator in self._locators.values():
-            walls |= locator.on_surface(chunk.asked)
+            walls |= locator.on_surface(chunk.cached)
         return walls
 
     def _evaluation(self, domain: Domain) -> Evaluation | SkinEvaluation:
@@ -433,16 +432,16 @@ class Prepared(NamedTuple):
         return [each.name for each in new_columns(self.settings, self.labeller.targets)]
 
 
-def prepare(domains: DomainsLike, asked: LabelSettings) -> Prepared:
-    """Read domains, weld their meshes if `asked` says so, and build their index.
+def prepare(domains: DomainsLike, call_settings: LabelSettings) -> Prepared:
+    """Read domains, weld their meshes if `call_settings` says so, and build their index.
 
     Raises
     ------
     DomainError, MeshError, OSError
         As `domains_to_label`, `Labeller`, `LabelSettings.over` and `with_labels`.
     """
-    source = domains_to_label(domains, weld=asked.weld)
-    labeller = Labeller(source.domains, asked)
-    settings = with_labels(asked.over(source.domains), source.domains)
+    source = domains_to_label(domains, weld=call_settings.weld)
+    labeller = Labeller(source.domains, call_settings)
+    settings = with_labels(call_settings.over(source.domains), source.domains)
     settings.refuse_unused(source.domains)
     return Prepared(source, labeller, settings)

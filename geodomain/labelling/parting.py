@@ -57,11 +57,11 @@ class BodyShelf:
     def __init__(self, labeller: Labeller, frame: ModelFrame, lines: int) -> None:
         self._labeller, self._frame, self._lines = labeller, frame, lines
         self._made: dict[tuple[int, str], Body] = {}
-        self._extended = {id(one) for one in _extended(labeller.evaluations)}
-        self.units = [self._of(evaluation) for evaluation in labeller.evaluations]
+        self._extended = {id(surface) for surface in _extended(labeller.evaluations)}
+        self.units = [self._bodies_of(evaluation) for evaluation in labeller.evaluations]
         self.bodies = list(self._made.values())
 
-    def _of(self, evaluation: Evaluation | SkinEvaluation) -> list[Body]:
+    def _bodies_of(self, evaluation: Evaluation | SkinEvaluation) -> list[Body]:
         """Return the bodies of one domain or stack."""
         if isinstance(evaluation, SkinEvaluation):
             message = (
@@ -122,11 +122,11 @@ def _extended(
     evaluations: Sequence[Evaluation | SkinEvaluation],
 ) -> Iterator[TiledSurface]:
     """Yield the surfaces that a domain or stack extends beyond their footprint."""
-    for one in evaluations:
-        if isinstance(one, StackEvaluation) and one.stack.extend == "nearest":
-            yield from one.surfaces
-        if isinstance(one, SurfaceEvaluation) and one.domain.extend == "nearest":
-            yield one.surface
+    for evaluation in evaluations:
+        if isinstance(evaluation, StackEvaluation) and evaluation.stack.extend == "nearest":
+            yield from evaluation.surfaces
+        if isinstance(evaluation, SurfaceEvaluation) and evaluation.domain.extend == "nearest":
+            yield evaluation.surface
 
 
 def merged(tiles: Sequence[Mesh]) -> Mesh:
@@ -205,20 +205,20 @@ class Entered(NamedTuple):
 
 def entry_of(body: Body, blocks: SizedBlocks, frame: ModelFrame) -> Entered:
     """Return the blocks that a body or its extension enters, and their proportions."""
-    found = _entered(body, blocks)
+    entered = _entered(body, blocks)
     if not body.extended or not isinstance(body.source, TiledSurface):
-        return found
+        return entered
     rest = blocks.usable.copy()
-    rest[found.rows] = False
+    rest[entered.rows] = False
     rows = np.flatnonzero(rest)
     rows = rows[may_be_entered(body.source, frame, blocks.lows[rows], blocks.highs[rows])]
     rows = rows[sides_of(body.states_at(blocks.points[rows])) == OFF]
     none = np.zeros(len(rows), np.bool_)
     return Entered(
-        np.concatenate([found.rows, rows]),
-        np.concatenate([found.share, np.zeros(len(rows))]),
-        np.concatenate([found.crossed, none]),
-        np.concatenate([found.off, ~none]),
+        np.concatenate([entered.rows, rows]),
+        np.concatenate([entered.share, np.zeros(len(rows))]),
+        np.concatenate([entered.crossed, none]),
+        np.concatenate([entered.off, ~none]),
     )
 
 
@@ -406,10 +406,12 @@ class Parting:
         whole = fit(pieces.block, pieces.share, pattern, shares)
         parts = fit(sampled, weight, pattern, np.repeat(shares, samples, axis=0))
         # If no line meets a body, pieces are copied as if they were on its other side.
-        copies = [np.flatnonzero(one.flipped) for one in (whole, parts)]
-        extra = [one.piece[some] for one, some in zip((whole, parts), copies, strict=True)]
-        flipped = [one.flipped[some] for one, some in zip((whole, parts), copies, strict=True)]
-        more = pieces.taken(np.concatenate([np.arange(count), *extra]))
+        copies = [np.flatnonzero(fitted.flipped) for fitted in (whole, parts)]
+        extra = [fitted.piece[some] for fitted, some in zip((whole, parts), copies, strict=True)]
+        flipped = [
+            fitted.flipped[some] for fitted, some in zip((whole, parts), copies, strict=True)
+        ]
+        more = pieces.take(np.concatenate([np.arange(count), *extra]))
         flips = np.concatenate([np.zeros(count, np.intp), *flipped])
         for body, mask in self._masks(owner, more):
             states = more.of(body)
@@ -506,7 +508,7 @@ Score = Callable[[Places, BlockPieces], Places]
 
 
 class LabelledBlocks(NamedTuple):
-    """Blocks with the labels of their centroids; masks are as in `Labeller.judge`.
+    """Blocks with the labels of their centroids; masks are as in `Labeller.label`.
 
     Attributes
     ----------
@@ -592,7 +594,7 @@ def _depends_on_several(patterns: Places, sure: Bools, columns: int) -> Bools:
         False if the share of the column follows from the known share of a single body.
     """
     count = patterns.shape[1]
-    several, one, unsure = np.zeros((3, count, columns), np.bool_)
+    several, single, unsure = np.zeros((3, count, columns), np.bool_)
     for slot in range(sure.shape[1]):
         parted = patterns.reshape(-1, 2, 1 << slot, count)
         here = np.zeros((count, columns), np.bool_)
@@ -600,8 +602,8 @@ def _depends_on_several(patterns: Places, sure: Bools, columns: int) -> Bools:
             differ = np.nonzero(parted[:, side] != parted[:, other])
             here[differ[2], parted[:, side][differ]] = True
         unsure |= here & ~sure[:, slot, None]
-        several |= one & here
-        one |= here
+        several |= single & here
+        single |= here
     return several | unsure
 
 
@@ -611,7 +613,7 @@ def _sums(place: Places, share: Floats, count: int, columns: int) -> Floats:
 
 
 def score_itself(
-    asked: LabelledBlocks, evaluation: Evaluation | SkinEvaluation, unit: int
+    batch: LabelledBlocks, evaluation: Evaluation | SkinEvaluation, unit: int
 ) -> Score:
     """Return a function that assigns pieces to columns, for one domain or the layers of a stack.
 
@@ -621,26 +623,26 @@ def score_itself(
 
     def score(rows: Places, pieces: BlockPieces) -> Places:
         column = np.full(len(pieces.block), width + 1, np.intp)
-        met = asked.allowed_in(unit, rows, pieces)
+        met = batch.allowed_in(unit, rows, pieces)
         for part, answer in enumerate(evaluation.ask(pieces.chunk())):
-            one = answer if met is None else answer.within(met)
-            column[one.inside] = part
-            if one.beyond is not None:
-                column[one.beyond] = width
+            limited = answer if met is None else answer.within(met)
+            column[limited.inside] = part
+            if limited.beyond is not None:
+                column[limited.beyond] = width
         return column
 
     return score
 
 
-def score_by_order(asked: LabelledBlocks, labeller: Labeller) -> Score:
+def score_by_order(batch: LabelledBlocks, labeller: Labeller) -> Score:
     """Return a function that gives the code of the label of each piece, by domain order."""
 
     def score(rows: Places, pieces: BlockPieces) -> Places:
         units = range(len(labeller.evaluations))
-        met = asked.allowed and [asked.allowed_in(unit, rows, pieces) for unit in units]
-        labelled = None if asked.labelled is None else asked.labelled[rows][pieces.block]
-        found = labeller.answers(pieces.chunk(), met)
-        codes = labeller.codes(found, np.ones(len(pieces.block), bool), labelled)
+        met = batch.allowed and [batch.allowed_in(unit, rows, pieces) for unit in units]
+        labelled = None if batch.labelled is None else batch.labelled[rows][pieces.block]
+        answers = labeller.answers(pieces.chunk(), met)
+        codes = labeller.codes(answers, np.ones(len(pieces.block), bool), labelled)
         return codes.astype(np.intp)
 
     return score

@@ -173,25 +173,29 @@ class LabelSettings(LabelDefaults):
             If `percent` is set without proportions, if `lines` is set although no proportions are
             computed, or if the domains contradict the caller.
         """
-        asked = LabelDefaults() if self.samples else domains
+        defaults = LabelDefaults() if self.samples else domains
         own = {}
         for entry in fields(LabelDefaults):
-            said = (getattr(self, entry.name), getattr(asked, entry.name), entry.metadata["usual"])
-            own[entry.name] = next((value for value in said if value is not None), None)
+            candidates = (
+                getattr(self, entry.name),
+                getattr(defaults, entry.name),
+                entry.metadata["usual"],
+            )
+            own[entry.name] = next((value for value in candidates if value is not None), None)
         try:
-            found = LabelSettings(**(vars(self) | own))
+            complete = LabelSettings(**(vars(self) | own))
         except ValueError as error:
             raise DomainError(str(error)) from None
         message = ""
-        if self.percent and found.proportions is None:
+        if self.percent and complete.proportions is None:
             message = "percent= needs proportions=, because it writes proportions from 0 to 100"
-        elif self.lines is not None and not found.measures:
+        elif self.lines is not None and not complete.measures:
             message = (
                 "lines= has an effect only with proportions= or by='majority': give one of these"
             )
         if message:
             raise DomainError(message)
-        return found
+        return complete
 
     def refuse_unused(self, domains: Domains) -> None:
         """Raise DomainError if the domains set `percent` or `lines` although neither has an effect.

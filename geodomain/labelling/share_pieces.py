@@ -190,9 +190,9 @@ class BlockPieces:
 
     def of(self, body: Body) -> States:
         """Return the states of the pieces for a nearby wireframe; see `Body.states_at`."""
-        return next(states for one, states in self.states if one is body)
+        return next(states for other, states in self.states if other is body)
 
-    def taken(self, rows: Places) -> BlockPieces:
+    def take(self, rows: Places) -> BlockPieces:
         """Return copies of the pieces with these numbers."""
         return BlockPieces(
             self.block[rows],
@@ -244,8 +244,8 @@ def may_be_entered(surface: TiledSurface, frame: ModelFrame, lows: Floats, highs
     middles, reach = _around(plans)
     lowest, highest = extension.heights_near(_in_world(frame, middles), reach)
     base = _base(frame)
-    found: Bools = (lows[:, 2] < (highest - base)[which]) & (highs[:, 2] > (lowest - base)[which])
-    return found
+    mask: Bools = (lows[:, 2] < (highest - base)[which]) & (highs[:, 2] > (lowest - base)[which])
+    return mask
 
 
 def heights_along(
@@ -267,16 +267,16 @@ def heights_along(
     (n * lines * lines,) float64
         NaN for lines that are not `wanted`.
     """
-    found = np.full((len(lows), lines * lines), np.nan)
-    rows = np.flatnonzero(wanted.reshape(found.shape).any(axis=1))
+    above_floor = np.full((len(lows), lines * lines), np.nan)
+    rows = np.flatnonzero(wanted.reshape(above_floor.shape).any(axis=1))
     plans, which = _plans(lows[rows], highs[rows])
     middles, reach = _around(plans)
     low, high = plans[:, None, :2], plans[:, None, 2:]
     places = low + (high - low) * line_places(lines)  # (plans, lines * lines, 2)
     world = _in_world(frame, places.reshape(-1, 2)).reshape(places.shape)
     heights = surface.extension.heights_in(_in_world(frame, middles), reach, world)
-    found[rows] = heights[which] - _base(frame) - lows[rows, 2][:, None]
-    return np.where(wanted, found.reshape(-1), np.nan)
+    above_floor[rows] = heights[which] - _base(frame) - lows[rows, 2][:, None]
+    return np.where(wanted, above_floor.reshape(-1), np.nan)
 
 
 def sides_along(heights: Floats, places: Floats) -> NDArray[np.int8]:
@@ -364,13 +364,15 @@ def fit(group: Places, weight: Floats, pattern: Places, shares: Floats) -> Fitte
     rake(table, shares)
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = np.where(counted > 0, 1.0 / counted, 0.0).reshape(-1)[cell] * weight
-    found = [(np.arange(len(group)), np.zeros(len(group), np.intp), unit * table.reshape(-1)[cell])]
+    weighted = [
+        (np.arange(len(group)), np.zeros(len(group), np.intp), unit * table.reshape(-1)[cell])
+    ]
     for flip in range(1, cells):
         some = np.flatnonzero((missed[group] & flip) == flip)
         if len(some):
             there = table.reshape(-1)[group[some] * cells + (pattern[some] ^ flip)]
-            found.append((some, np.full(len(some), flip, np.intp), unit[some] * there))
-    piece, flipped, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            weighted.append((some, np.full(len(some), flip, np.intp), unit[some] * there))
+    piece, flipped, weights = (np.concatenate(parts) for parts in zip(*weighted, strict=True))
     return Fitted(piece, flipped, weights)
 
 
@@ -468,20 +470,20 @@ def pieces_along_lines(
     BlockPieces
         Intervals of lines, each from one cut to the next.
     """
-    found = [_cuts(body, lows, highs, lines) for body in bodies]
+    all_cuts = [_cuts(body, lows, highs, lines) for body in bodies]
     count = len(lows) * lines * lines
     levels = {
-        place: heights_along(body.source, frame, lows, highs, lines, found[place].is_off)
+        place: heights_along(body.source, frame, lows, highs, lines, all_cuts[place].is_off)
         for place, body in enumerate(bodies)
         if body.extended and isinstance(body.source, TiledSurface)
     }
-    found += [_level_cuts(heights, highs[:, 2] - lows[:, 2]) for heights in levels.values()]
-    each = [cuts.line for cuts in found]
-    owner = np.repeat(np.arange(len(found)), [len(one) for one in each])
+    all_cuts += [_level_cuts(heights, highs[:, 2] - lows[:, 2]) for heights in levels.values()]
+    each = [cuts.line for cuts in all_cuts]
+    owner = np.repeat(np.arange(len(all_cuts)), [len(part) for part in each])
     empty: Places = np.empty(0, np.intp)
     line = np.concatenate([empty, *each])
-    height = np.concatenate([np.empty(0), *(cuts.height for cuts in found)])
-    sign = np.concatenate([np.empty(0, np.int8), *(cuts.sign for cuts in found)])
+    height = np.concatenate([np.empty(0), *(cuts.height for cuts in all_cuts)])
+    sign = np.concatenate([np.empty(0, np.int8), *(cuts.sign for cuts in all_cuts)])
     order = np.lexsort((-height, line))
     owner, line, height, sign = owner[order], line[order], height[order], sign[order]
     # The piece under a cut: each line has one more piece than cuts.
@@ -493,7 +495,7 @@ def pieces_along_lines(
     upper[under], lower[under - 1] = height, height
     states = [
         (body, _states(body, cuts, of_line, under[owner == place], sign[owner == place]))
-        for place, (body, cuts) in enumerate(zip(bodies, found, strict=False))
+        for place, (body, cuts) in enumerate(zip(bodies, all_cuts, strict=False))
     ]
     middle = (upper + lower) / 2
     extended = {
@@ -538,8 +540,8 @@ def _states(
 def _since(values: NDArray[np.int32], first: Places, of_line: Places) -> NDArray[np.int32]:
     """Return cumulative sums along each line, from 0 at the first piece of the line."""
     total = np.cumsum(values, dtype=np.int64)
-    found: NDArray[np.int32] = (total - total[first][of_line]).astype(np.int32)
-    return found
+    since: NDArray[np.int32] = (total - total[first][of_line]).astype(np.int32)
+    return since
 
 
 def _middles(lows: Floats, highs: Floats, lines: int, of_line: Places, height: Floats) -> Floats:

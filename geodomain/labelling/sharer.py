@@ -96,7 +96,7 @@ class Sharer:
         allowed: Sequence[Bools | None] | None = None,
         labelled: Bools | None = None,
     ) -> MeasuredBlocks:
-        """Measure blocks labelled by their centroids; masks are as in `Labeller.judge`.
+        """Measure blocks labelled by their centroids; masks are as in `Labeller.label`.
 
         A block without a size or centroid has no proportions and keeps its label.
         """
@@ -104,18 +104,18 @@ class Sharer:
         shares, codes = np.full((wanted, len(points)), np.nan), verdict.codes.copy()
         for begin in range(0, len(points), _TOGETHER):
             rows = slice(begin, begin + _TOGETHER)
-            asked = LabelledBlocks(
+            batch = LabelledBlocks(
                 sized_blocks(points[rows], sizes[rows], self._frame),
                 verdict.part(begin, begin + _TOGETHER),
-                allowed and [None if one is None else one[rows] for one in allowed],
+                allowed and [None if mask is None else mask[rows] for mask in allowed],
                 None if labelled is None else labelled[rows],
             )
-            self._measure(asked, shares[:, rows], codes[rows])
+            self._measure(batch, shares[:, rows], codes[rows])
         return MeasuredBlocks(shares, codes)
 
-    def _measure(self, asked: LabelledBlocks, shares: Floats, codes: NDArray[np.int32]) -> None:
+    def _measure(self, batch: LabelledBlocks, shares: Floats, codes: NDArray[np.int32]) -> None:
         """Write the shares and labels of a batch of blocks into `shares` and `codes`."""
-        blocks, tally = asked.blocks, self.tally
+        blocks, tally = batch.blocks, self.tally
         entries = {id(body): entry_of(body, blocks, self._frame) for body in self._bodies}
         touched, along = np.zeros((2, len(codes)), np.bool_)
         for body in self._bodies:
@@ -124,27 +124,27 @@ class Sharer:
                 tally.crossed[body.name] = tally.crossed.get(body.name, 0) + crossed
         if self.settings.proportions == "itself":
             for unit, bodies in enumerate(self._units):
-                parting = self._parting(asked, bodies, entries)
+                parting = self._parting(batch, bodies, entries)
                 beyond = beyond_footprint(
                     self._labeller.evaluations[unit], bodies, entries, blocks, parting.several
                 )
-                self._measure_unit(asked, unit, parting, beyond, shares)
+                self._measure_unit(batch, unit, parting, beyond, shares)
                 touched |= ~parting.untouched
                 along[parting.several] = True
         if self.settings.by_order:
-            parting = self._parting(asked, self._bodies, entries)
-            found = self._by_order(asked, parting)
+            parting = self._parting(batch, self._bodies, entries)
+            by_label = self._by_order(batch, parting)
             if self.settings.proportions == "priority":
-                shares[:, blocks.usable] = found[blocks.usable, : self._count].T
+                shares[:, blocks.usable] = by_label[blocks.usable, : self._count].T
             if self.settings.by == "majority":
-                self._relabel(found, ~parting.untouched, codes)
+                self._relabel(by_label, ~parting.untouched, codes)
             touched |= ~parting.untouched
             along[parting.several] = True
         tally.entered += int(touched.sum())
         tally.by_lines += int(along.sum())
 
     def _parting(
-        self, asked: LabelledBlocks, bodies: Sequence[Body], entries: Mapping[int, Entered]
+        self, batch: LabelledBlocks, bodies: Sequence[Body], entries: Mapping[int, Entered]
     ) -> Parting:
         """Prepare blocks for division.
 
@@ -154,57 +154,57 @@ class Sharer:
         if self._labeller.domains.order == "last":
             unique.reverse()
         pairs = [(body, entries[id(body)]) for body in unique]
-        return Parting(asked.blocks, pairs, self._frame)
+        return Parting(batch.blocks, pairs, self._frame)
 
     def _measure_unit(
-        self, asked: LabelledBlocks, unit: int, parting: Parting, beyond: Bools, shares: Floats
+        self, batch: LabelledBlocks, unit: int, parting: Parting, beyond: Bools, shares: Floats
     ) -> None:
         """Write the shares of one domain on its own, or of the layers of one stack."""
         evaluation = self._labeller.evaluations[unit]
         targets, width = self._targets_of(unit), evaluation.width
-        met = None if asked.allowed is None else asked.allowed[unit]
+        met = None if batch.allowed is None else batch.allowed[unit]
         lost = beyond.copy() if met is None else beyond & met
-        whole, usable = parting.untouched, asked.blocks.usable
-        found = np.zeros((len(usable), width))
+        whole, usable = parting.untouched, batch.blocks.usable
+        own_shares = np.zeros((len(usable), width))
         for part in range(width):
-            answer = asked.verdict.found.get(targets.start + part)
+            answer = batch.verdict.answers.get(targets.start + part)
             if answer is None:
                 continue
-            found[whole, part] = answer.inside[whole]
+            own_shares[whole, part] = answer.inside[whole]
             if answer.beyond is not None:
                 lost |= whole & answer.beyond
-        score = score_itself(asked, evaluation, unit)
+        score = score_itself(batch, evaluation, unit)
         for some in measure(parting, self.settings.line_count, width + 2, score):
             lost[some.rows] |= some.shares[:, width] > 0
-            found[some.rows] = some.shares[:, :width]
-            self._see(asked, some, targets, usable & ~lost)
-        known = usable & ~lost
-        shares[targets.start : targets.stop, known] = found[known].T
+            own_shares[some.rows] = some.shares[:, :width]
+            self._record_error(batch, some, targets, usable & ~lost)
+        valid = usable & ~lost
+        shares[targets.start : targets.stop, valid] = own_shares[valid].T
         self.tally.lost[targets.start : targets.stop] += int((usable & lost).sum())
-        self._add(asked, found, known, targets)
+        self._add(batch, own_shares, valid, targets)
 
-    def _by_order(self, asked: LabelledBlocks, parting: Parting) -> Floats:
+    def _by_order(self, batch: LabelledBlocks, parting: Parting) -> Floats:
         """Return the share of each block in every label, (n, k + 5), by domain order."""
-        codes, usable = self._count + REST, asked.blocks.usable
-        found = np.zeros((len(usable), codes))
+        codes, usable = self._count + REST, batch.blocks.usable
+        shares = np.zeros((len(usable), codes))
         whole = np.flatnonzero(parting.untouched)
-        found[whole, asked.verdict.codes[whole]] = 1.0
-        score = score_by_order(asked, self._labeller)
+        shares[whole, batch.verdict.codes[whole]] = 1.0
+        score = score_by_order(batch, self._labeller)
         for some in measure(parting, self.settings.line_count, codes, score):
-            found[some.rows] = some.shares
+            shares[some.rows] = some.shares
             adds = not self.tally.by_itself
-            self._see(asked, some, range(self._count), usable, adds=adds)
-        self.tally.beyond += int((found[usable, self._count + BEYOND] > 0).sum())
+            self._record_error(batch, some, range(self._count), usable, adds=adds)
+        self.tally.beyond += int((shares[usable, self._count + BEYOND] > 0).sum())
         if not self.tally.by_itself:
-            self._add(asked, found, usable, range(self._count))
-        return found
+            self._add(batch, shares, usable, range(self._count))
+        return shares
 
-    def _see(
+    def _record_error(
         self,
-        asked: LabelledBlocks,
+        batch: LabelledBlocks,
         some: Measured,
         targets: range,
-        known: Bools,
+        valid: Bools,
         *,
         adds: bool = True,
     ) -> None:
@@ -214,22 +214,22 @@ class Sharer:
         """
         if some.off is None or some.unseen is None:
             return
-        here = known[some.rows]
+        here = valid[some.rows]
         off, unseen = some.off[:, here, : len(targets)], some.unseen[here, : len(targets)]
         self.tally.see(off, unseen)
         if adds:
-            volumes = asked.blocks.sizes[some.rows[here]].prod(axis=1)
+            volumes = batch.blocks.sizes[some.rows[here]].prod(axis=1)
             self.tally.add_off(targets, off, unseen, volumes)
 
-    def _add(self, asked: LabelledBlocks, found: Floats, known: Bools, targets: range) -> None:
+    def _add(self, batch: LabelledBlocks, all_shares: Floats, valid: Bools, targets: range) -> None:
         """Add the volumes of blocks, by their shares, to the volumes of domains."""
-        volume = np.where(known, asked.blocks.sizes.prod(axis=1), 0.0)
-        shares = found[:, : len(targets)]
+        volume = np.where(valid, batch.blocks.sizes.prod(axis=1), 0.0)
+        shares = all_shares[:, : len(targets)]
         self.tally.volumes[targets.start : targets.stop] += (shares * volume[:, None]).sum(axis=0)
         self.tally.add_cut(targets, shares, volume)
 
     def _targets_of(self, unit: int) -> range:
-        first = sum(one.width for one in self._labeller.evaluations[:unit])
+        first = sum(evaluation.width for evaluation in self._labeller.evaluations[:unit])
         return range(first, first + self._labeller.evaluations[unit].width)
 
     def _relabel(self, shares: Floats, rows: Bools, codes: NDArray[np.int32]) -> None:
@@ -246,7 +246,7 @@ class Sharer:
 def frame_of(labeller: Labeller, axes: Floats, name: str) -> ModelFrame:
     """Return the frame of blocks with these edge directions; see `model_frame`."""
     low = np.concatenate([mesh.bounds[0] for mesh in labeller.domains.meshes]).reshape(-1, 3)[0]
-    solid = all(isinstance(one, SolidEvaluation) for one in labeller.evaluations)
+    solid = all(isinstance(evaluation, SolidEvaluation) for evaluation in labeller.evaluations)
     return model_frame(
         axes, np.where(np.isfinite(low), low, 0.0), has_surfaces=not solid, name=name
     )
@@ -262,7 +262,7 @@ def _ranked(labeller: Labeller) -> NDArray[np.int32]:
         last = [index for index, domain in enumerate(domains) if not domain.keep]
         keep = [index for index, domain in enumerate(domains) if domain.keep]
         order = [*reversed(last), *layers, *keep]
-    rest = [count + one for one in (NONE, KEPT, BEYOND, LEAKING, LOST)]
+    rest = [count + offset for offset in (NONE, KEPT, BEYOND, LEAKING, LOST)]
     return np.array([*order, *rest], np.int32)
 
 
@@ -283,6 +283,7 @@ def measure_blocks(
     *,
     name: str,
     index: Labeller | None = None,
+    known_axes: bool = False,
 ) -> tuple[Floats, NDArray[np.intp]]:
     """Return the share of each block in each domain, (k, n), and the code of its label, (n,).
 
@@ -297,11 +298,14 @@ def measure_blocks(
     column : callable
         Returns a column that conditions use, by name.
     labelled : (n,) bool, optional
-        Blocks that already have a label; see `Labeller.judge`.
+        Blocks that already have a label; see `Labeller.label`.
     name : str
         Name of the blocks in messages.
     index : Labeller, optional
         Existing index of the same domains.
+    known_axes : bool
+        Whether the axes are certain, as those of a grid are. If not, blocks along the world axes
+        are checked for signs of a rotation.
 
     Raises
     ------
@@ -321,7 +325,7 @@ def measure_blocks(
         raise TableError(message)
     labeller = index or Labeller(domains, replace(settings, allow_open=False))
     sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
-    if not sharer.tally.turned:
+    if not (known_axes or sharer.tally.turned):
         mend = "write the blocks to a file, and use label_file(..., frame={!r})".format
         require_known_turn(points, sizes, Frame(), name, "measured", mend)
     allowed = allowed_rows(domains, column, every=index is None)
@@ -329,11 +333,11 @@ def measure_blocks(
     shares, codes = np.empty((wanted, len(points))), np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):
         rows = slice(begin, begin + _PART)
-        some = allowed and [None if one is None else one[rows] for one in allowed]
-        given = None if labelled is None else labelled[rows]
-        verdict = labeller.judge(points[rows], some, given)
-        found = sharer.measure(points[rows], sizes[rows], verdict, some, given)
-        shares[:, rows], codes[rows] = found.shares, found.codes
+        some = allowed and [None if mask is None else mask[rows] for mask in allowed]
+        marked = None if labelled is None else labelled[rows]
+        verdict = labeller.label(points[rows], some, marked)
+        measured = sharer.measure(points[rows], sizes[rows], verdict, some, marked)
+        shares[:, rows], codes[rows] = measured.shares, measured.codes
     for sentence in share_warnings(settings, sharer.tally, labeller.targets):
         warn(sentence)
     return shares * (100.0 if settings.percent else 1.0), codes

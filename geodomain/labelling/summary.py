@@ -122,15 +122,15 @@ class ShareSummary:
 
     def __str__(self) -> str:
         """Return the summary as one line of text."""
-        said = f"shares: wireframes enter {counted(self.entered, 'block')}"
+        text = f"shares: wireframes enter {counted(self.entered, 'block')}"
         if self.by_lines:
-            said += (
+            text += (
                 f", {self.by_lines:,} of them sampled along {self.lines} x {self.lines} lines: "
                 f"proportions there are wrong by at most {self.estimated_error:.2g} (estimated)"
             )
         if self.by == "majority":
-            said += f"; majority changed the label of {counted(self.moved, 'block')}"
-        return said
+            text += f"; majority changed the label of {counted(self.moved, 'block')}"
+        return text
 
 
 @dataclass(frozen=True, repr=False)
@@ -211,13 +211,13 @@ class Summary:
 
     def __repr__(self) -> str:
         """Return one line with the number of blocks of each domain."""
-        found = ", ".join(f"{part.name} {part.blocks:,}" for part in _shown(self))
-        return f"<Summary of {counted(self.rows, 'row')}: {found}>"
+        counts = ", ".join(f"{part.name} {part.blocks:,}" for part in _shown(self))
+        return f"<Summary of {counted(self.rows, 'row')}: {counts}>"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
         headings, *rows = _rows(self)
-        notes = [*_notes(self), *(f"warning: {one}" for one in self.warnings)]
+        notes = [*_notes(self), *(f"warning: {warning}" for warning in self.warnings)]
         return html_table(self.output or "not written", rows, headings=headings, notes=notes)
 
 
@@ -267,7 +267,7 @@ def _notes(summary: Summary) -> list[str]:
     lines += str(summary.shares).split("\n") if summary.shares else []
     return [
         *lines,
-        *(f"note: {one}" for one in summary.notes),
+        *(f"note: {note}" for note in summary.notes),
         f"{counted(summary.rows, 'row')} in {summary.seconds:.2f} s, "
         f"{summary.rows_per_second:,.0f} rows/s, {summary.backend} ({summary.backend_reason})",
         *_written(summary.output),
@@ -294,9 +294,9 @@ def _overlaps(pairs: Sequence[SharedBlocks]) -> list[str]:
 
 def _overlap(pair: SharedBlocks) -> str:
     """Format the overlap of two solids."""
-    one, two = pair["solids"]
+    first, second = pair["solids"]
     volume = "" if pair["volume"] is None else f", volume {_volume(pair['volume'])}"
-    return f"blocks in both {one} and {two}: {pair['blocks']:,}{volume}"
+    return f"blocks in both {first} and {second}: {pair['blocks']:,}{volume}"
 
 
 def _cells(part: Part, volumes: Sequence[str], *, solid: bool) -> list[str]:
@@ -396,6 +396,7 @@ def summarise(
         notes=(
             *earlier,
             *notes(labeller.domains, tally, samples=settings.samples),
+            *tally.conditions.notes(),
             *(_share_notes(tally.shares) if tally.shares else ()),
         ),
         shares=_share_summary(settings, tally.shares) if tally.shares else None,
@@ -436,12 +437,12 @@ def parts_of(solids: Sequence[DomainOrLayer], tally: Tally, settings: LabelSetti
     for code, (name, label) in enumerate([*zip(names, names, strict=True), *rest.items()]):
         blocks = int(tally.blocks[code])
         volume = float(tally.volumes[code]) if tally.sized and tally.rows else None
-        own: _Own = _own(solids[code], code, tally) if code < len(solids) else {}
+        own: _Own = _own_part(solids[code], code, tally) if code < len(solids) else {}
         parts.append(Part(name, label, blocks, blocks / rows, volume, **own))
     return parts
 
 
-def _own(solid: DomainOrLayer, index: int, tally: Tally) -> _Own:
+def _own_part(solid: DomainOrLayer, index: int, tally: Tally) -> _Own:
     """Return the fields of `Part` for a domain on its own; None for an unknown volume."""
     sized = tally.sized and tally.rows > 0
     frames = solid.wireframes
@@ -478,15 +479,18 @@ def mesh_volume(mesh: Mesh) -> float:
 
 def overlap_pairs(solids: Sequence[DomainOrLayer], tally: Tally) -> tuple[SharedBlocks, ...]:
     """Return the pairs of solids that share blocks, with the number and volume of these blocks."""
-    found = tally.overlaps
+    overlaps = tally.overlaps
     return tuple(
         {
-            "solids": [solids[pair // found.targets].name, solids[pair % found.targets].name],
+            "solids": [solids[pair // overlaps.targets].name, solids[pair % overlaps.targets].name],
             "blocks": int(blocks),
             "volume": float(volume) if tally.sized else None,
         }
         for pair, blocks, volume in zip(
-            found.pairs.tolist(), found.blocks.tolist(), found.volumes.tolist(), strict=True
+            overlaps.pairs.tolist(),
+            overlaps.blocks.tolist(),
+            overlaps.volumes.tolist(),
+            strict=True,
         )
     )
 

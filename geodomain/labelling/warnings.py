@@ -28,11 +28,11 @@ from geodomain.labelling.counts import (
 from geodomain.labelling.evaluate import (
     EXCHANGES,
     all_apart,
-    apart,
     explain_height,
     meet,
     say_apart,
     share_within,
+    solids_apart,
 )
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.labelling.settings import LabelSettings
@@ -53,7 +53,7 @@ _MOST_NAMED, _NAMED = 20, 5
 
 def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
     """Yield a warning for solids and surfaces that do not meet the box (2, 3) of the blocks."""
-    lost = [solid.name for solid in apart(domains.targets, bounds)]
+    lost = [solid.name for solid in solids_apart(domains.targets, bounds)]
     if len(lost) > _MOST_NAMED:
         yield f"{_named(lost)} do not meet the block model: no block is in them"
     else:
@@ -64,7 +64,7 @@ def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
 
 def _one_sided(domains: Domains, bounds: Floats) -> Iterator[str]:
     """Yield a warning for each surface that has all blocks on one side, probably by mistake."""
-    tiles = [(one.name, one.meshes) for one in domains.domains if one.is_surface]
+    tiles = [(domain.name, domain.meshes) for domain in domains.domains if domain.is_surface]
     tiles += [(stack.title, meshes) for stack in domains.stacks for meshes in stack.surfaces]
     for title, meshes in tiles:
         for mesh in meshes:
@@ -104,12 +104,12 @@ def exchanged_axes(
     boxes = [d.bounds for d in domains if d.is_solid]
     if not boxes or np.isnan(bounds).any() or not all(meet(box, bounds) for box in boxes):
         return
-    given = [share_within(box, bounds) for box in boxes]
-    if min(given) > _FITS:
+    fits = [share_within(box, bounds) for box in boxes]
+    if min(fits) > _FITS:
         return
     for order, what in EXCHANGES:
         turned = [share_within(box[:, order], bounds) for box in boxes]
-        if sum(turned) <= sum(given) or any(map(gt, given, turned)):
+        if sum(turned) <= sum(fits) or any(map(gt, fits, turned)):
             continue
         now, then = count_inside(sample), count_inside(np.asfortranarray(sample[:, order]))
         more = all(new >= _MORE * old for old, new in zip(now, then, strict=True))
@@ -167,12 +167,12 @@ def _many_empty(
 ) -> Iterator[str]:
     """Yield one sentence for many domains that label no block, with the first few names."""
     without = [targets[index].name for index in empty if not tally.own_blocks[index]]
-    taken = [targets[index].name for index in empty if tally.own_blocks[index]]
+    covered = [targets[index].name for index in empty if tally.own_blocks[index]]
     if without:
         yield f"{_named(without)} {'has' if len(without) == 1 else 'have'} no block"
-    if taken:
-        which = ("it", "labels") if len(taken) == 1 else ("them", "label")
-        yield f"{_named(taken)} {which[1]} no block: other domains label all blocks in {which[0]}"
+    if covered:
+        which = ("it", "labels") if len(covered) == 1 else ("them", "label")
+        yield f"{_named(covered)} {which[1]} no block: other domains label all blocks in {which[0]}"
 
 
 def _named(names: Sequence[str]) -> str:
@@ -203,7 +203,7 @@ def _leaving(name: str, mesh: Mesh, tally: Tally) -> Iterator[str]:
     if not (below.any() or above.any()):
         return
     whole = mesh.volume
-    said = []
+    shares = []
     for axis in range(3):
         for end, out in ((0, below[axis]), (1, above[axis])):
             if not out:
@@ -212,10 +212,10 @@ def _leaving(name: str, mesh: Mesh, tally: Tally) -> Iterator[str]:
             beyond = whole - beyond if end == 0 else beyond
             if whole and beyond > _SHARE * whole:
                 share = f"{_six_digits(beyond)} ({beyond / whole:.1%})"
-                said.append(f"{share} beyond the {_side(tally, axis, end)}")
-    if said:
+                shares.append(f"{share} beyond the {_side(tally, axis, end)}")
+    if shares:
         what = "block model" if tally.sized else "box of the centroids (block sizes are not known)"
-        yield f"{mesh.name} of {name} extends beyond the {what}: volume {_listed(said)}"
+        yield f"{mesh.name} of {name} extends beyond the {what}: volume {_listed(shares)}"
 
 
 def _side(tally: Tally, axis: int, end: int) -> str:
@@ -237,9 +237,9 @@ def _six_digits(volume: float) -> str:
     return f"{float(f'{volume:.6g}'):,.15g}"
 
 
-def _listed(said: Sequence[str]) -> str:
+def _listed(phrases: Sequence[str]) -> str:
     """Join phrases with commas, and the last one with "and"."""
-    *most, last = said
+    *most, last = phrases
     return f"{', '.join(most)} and {last}" if most else last
 
 
@@ -293,10 +293,10 @@ def tally_warnings(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> 
 
 def _unsized(count: int, number: int, sizes: NDArray[np.float64]) -> str:
     """Return the warning about blocks without a usable size."""
-    said = " x ".join(f"{size:.10g}" for size in sizes)
+    dimensions = " x ".join(f"{size:.10g}" for size in sizes)
     return (
         f"{counted(count, 'block')} {'has' if count == 1 else 'have'} no usable size (above 0); "
-        f"block {number:,} of the table is the first, with size {said}. "
+        f"block {number:,} of the table is the first, with size {dimensions}. "
         "No volumes were computed: correct the sizes, or name other size columns with dx=, dy= and "
         "dz="
     )
@@ -337,11 +337,11 @@ def _off_footprint(source: Domain | Stack, blocks: int) -> str:
 
 def _crossed(stack: Stack, blocks: int) -> str:
     """Return the warning about blocks at which surfaces of a stack cross."""
-    kept = "above the upper" if stack.rule == "erode" else "below the lower"
+    side = "above the upper" if stack.rule == "erode" else "below the lower"
     lie, they = ("lies", "it is") if blocks == 1 else ("lie", "they are")
     return (
         f"{counted(blocks, 'block')} {lie} where surfaces of {stack.title} cross; by rule = "
-        f"'{stack.rule}', {they} in the layer {kept} surface. If most blocks lie where surfaces "
+        f"'{stack.rule}', {they} in the layer {side} surface. If most blocks lie where surfaces "
         "cross, check that the surfaces are listed from top to bottom"
     )
 
@@ -367,11 +367,11 @@ def _folded(name: str, folds: Folds) -> str:
 
 def _doubled(solid: DomainOrLayer, blocks: int) -> str:
     """Return the warning about blocks that are in more than one shell of a solid."""
-    said = f"{counted(blocks, 'block')} {'is' if blocks == 1 else 'are'}"
+    what = f"{counted(blocks, 'block')} {'is' if blocks == 1 else 'are'}"
     if isinstance(solid, Domain) and len(solid.meshes) > 1:
-        return f"{said} in more than one shell of {solid.name}, whose meshes overlap"
+        return f"{what} in more than one shell of {solid.name}, whose meshes overlap"
     return (
-        f"{said} in overlapping shells of {solid.name}, or in a void that faces outward. By rule = "
+        f"{what} in overlapping shells of {solid.name}, or in a void that faces outward. By rule = "
         "'parity', such a block is outside; by rule = 'winding', it is inside"
     )
 

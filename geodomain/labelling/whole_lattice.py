@@ -69,7 +69,12 @@ def label_whole(
         cells must be labelled one by one.
     """
     lattice, shells = even_lattice(cells), _shells(labeller)
-    if lattice is None or cells.z_fastest or shells is None or len(shells) + REST > _MOST_CODES:
+    if (
+        lattice is None
+        or cells.order != "xyz"
+        or shells is None
+        or len(shells) + REST > _MOST_CODES
+    ):
         return None
     parts = _parts(lattice, [shell for some in shells for shell in some], labeller.settings.threads)
     if parts is None:
@@ -83,19 +88,21 @@ def label_whole(
     for first in range(0, nz, layers):
         slab = Span(first, min(first + layers, nz))
         there = codes[slab.first : slab.end]
-        found: dict[int, Inside] = {}
+        masks: dict[int, Inside] = {}
         for index, (some, domain) in enumerate(zip(shells, labeller.domains, strict=True)):
-            asked = [one for s in some if (one := parts[id(s.locator)].inside(slab)) is not None]
-            union, doubled = _union(asked, there, invert=domain.invert)
+            of_domain = [
+                mask for s in some if (mask := parts[id(s.locator)].inside(slab)) is not None
+            ]
+            union, doubled = _union(of_domain, there, invert=domain.invert)
             counts.doubled[index] += doubled
             if union is not None:
-                found[index] = union
-        for index in filter(found.__contains__, labeller.painted):
-            one = found[index]
-            np.copyto(there[one.place], np.uint8(index), where=one.cells)
+                masks[index] = union
+        for index in filter(masks.__contains__, labeller.painted):
+            mask = masks[index]
+            np.copyto(there[mask.place], np.uint8(index), where=mask.cells)
             if flags:
-                np.copyto(flagged[index][slab.first : slab.end][one.place], one.cells)
-        counts.add(there, found)
+                np.copyto(flagged[index][slab.first : slab.end][mask.place], mask.cells)
+        counts.add(there, masks)
         if progress is not None:
             progress(slab.end * ny * nx, lattice.count)
     counts.give(tally, lattice)
@@ -106,16 +113,16 @@ def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
     """Return the meshes of each domain; None if bit masks of closed solids are not enough."""
     if labeller.settings.count_on_wall or labeller.domains.stacks:
         return None
-    found = []
+    shells = []
     for evaluation in labeller.evaluations:
         if not isinstance(evaluation, SolidEvaluation) or _needs_more(evaluation.domain):
             return None
-        found.append(evaluation.shells)
+        shells.append(evaluation.shells)
         for shell in evaluation.shells:
             on_cpu = shell.locator.backend.name == "cpu"
             if not (on_cpu and shell.rule == "parity" and shell.mesh.is_closed) or shell.may_double:
                 return None
-    return found
+    return shells
 
 
 def _needs_more(domain: Domain) -> bool:
@@ -151,18 +158,18 @@ class Inside(NamedTuple):
     def shared(self, other: Inside) -> int:
         """Return the number of cells that are inside in both masks."""
         z, y, x = (
-            Span(max(one.first, two.first), min(one.end, two.end))
-            for one, two in ((self.z, other.z), (self.y, other.y), (self.x, other.x))
+            Span(max(a.first, b.first), min(a.end, b.end))
+            for a, b in ((self.z, other.z), (self.y, other.y), (self.x, other.x))
         )
         if not (z.first < z.end and y.first < y.end and x.first < x.end):
             return 0
         first, second = (
-            one.cells[
-                z.first - one.z.first : z.end - one.z.first,
-                y.first - one.y.first : y.end - one.y.first,
-                x.first - one.x.first : x.end - one.x.first,
+            a.cells[
+                z.first - a.z.first : z.end - a.z.first,
+                y.first - a.y.first : y.end - a.y.first,
+                x.first - a.x.first : x.end - a.x.first,
             ]
-            for one in (self, other)
+            for a in (self, other)
         )
         return int(np.count_nonzero(first & second))
 
@@ -209,7 +216,7 @@ def _parts(
 
     Return None if this takes more memory or time than labelling cells one by one.
     """
-    given, parts, left = thread_count(threads), dict[int, _Part](), float(MOST_CELLS)
+    workers, parts, left = thread_count(threads), dict[int, _Part](), float(MOST_CELLS)
     for shell in shells:
         if id(shell.locator) in parts:
             continue
@@ -223,25 +230,25 @@ def _parts(
             return None
         locator = shell.locator
         try:
-            bits = label_bits(locator.mesh, Axes(*axes), locator.backend, given, locator.index)
+            bits = label_bits(locator.mesh, Axes(*axes), locator.backend, workers, locator.index)
         except PointError:  # so that the error names the row
             return None
-        parts[id(locator)] = _Part(x, y, z, bits, given)
+        parts[id(locator)] = _Part(x, y, z, bits, workers)
     return parts
 
 
-def _union(asked: Sequence[Inside], slab: Codes, *, invert: bool) -> tuple[Inside | None, int]:
+def _union(masks: Sequence[Inside], slab: Codes, *, invert: bool) -> tuple[Inside | None, int]:
     """Return the cells inside any mesh of a domain, and the number of cells in several meshes.
 
     With `invert`, return the cells inside no mesh, and 0.
     """
-    if not invert and len(asked) < 2:
-        return (asked[0] if asked else None), 0
+    if not invert and len(masks) < 2:
+        return (masks[0] if masks else None), 0
     inside, doubled = np.zeros((2, *slab.shape), np.bool_)
-    for one in asked:
-        both, there = doubled[one.place], inside[one.place]
-        both |= there & one.cells
-        there |= one.cells
+    for mask in masks:
+        both, there = doubled[mask.place], inside[mask.place]
+        both |= there & mask.cells
+        there |= mask.cells
     z, y, x = (Span(0, count) for count in slab.shape)
     if invert:
         return Inside(z, y, x, ~inside), 0
@@ -257,18 +264,18 @@ class _Counts:
         self.own, self.doubled = np.zeros((2, domains), np.int64)
         self.overlaps = np.zeros((domains, domains), np.int64)
 
-    def add(self, codes: Codes, found: Mapping[int, Inside]) -> None:
+    def add(self, codes: Codes, masks: Mapping[int, Inside]) -> None:
         """Add the cells of a slab, given their codes and the cells inside each domain."""
-        rest, several = codes.size, len(found) > 1
-        for index, one in found.items():
-            own = labelled = int(np.count_nonzero(one.cells))
+        rest, several = codes.size, len(masks) > 1
+        for index, mask in masks.items():
+            own = labelled = int(np.count_nonzero(mask.cells))
             if several:
-                labelled = int(np.count_nonzero(codes[one.place] == index))
+                labelled = int(np.count_nonzero(codes[mask.place] == index))
             self.own[index] += own
             self.blocks[index] += labelled
             rest -= labelled
         self.blocks[len(self.own) + NONE] += rest
-        solids = {index: one for index, one in found.items() if self._solid[index]}
+        solids = {index: mask for index, mask in masks.items() if self._solid[index]}
         if len(solids) > 1 and _meet(codes.shape, solids):
             for first, second in combinations(sorted(solids), 2):
                 self.overlaps[first, second] += solids[first].shared(solids[second])
@@ -287,10 +294,10 @@ class _Counts:
         tally.keep_sample(lattice.sample(MOST_SAMPLES))
 
 
-def _meet(shape: tuple[int, ...], found: Mapping[int, Inside]) -> bool:
+def _meet(shape: tuple[int, ...], masks: Mapping[int, Inside]) -> bool:
     """Return whether any cell is in two domains."""
     times = np.zeros(shape, np.uint8)
-    for one in found.values():
-        there = times[one.place]
-        there += one.cells
+    for mask in masks.values():
+        there = times[mask.place]
+        there += mask.cells
     return bool(times.max(initial=0) > 1)

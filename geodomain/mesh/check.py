@@ -129,9 +129,9 @@ def mesh_warnings(
         voids = [box for box in places["nested_shells"].tolist() if box not in alike]
         places = {**places, "voids": np.array(voids)}
     return [
-        f"{name} has {(one if count == 1 else more).format(count)}"
+        f"{name} has {(single if count == 1 else more).format(count)}"
         f"{_first(kind, count, places.get(kind))}; {meaning}."
-        for kind, one, more, meaning in _WORDS
+        for kind, single, more, meaning in _WORDS
         if (count := counts.get(kind, 0))
     ]
 

@@ -423,6 +423,9 @@ class _Gathering:
                             for key, side in known.items()
                         }
             figures.sides[ours or theirs] = sides
+        told = [*(figures.samples.notes if figures.samples else ())]
+        told += [note for each in figures.validations.values() for note in each.notes]
+        figures.notes += [note for note in dict.fromkeys(told) if note not in figures.notes]
         if labeller is not None and drilled is not None:
             self._try("contacts are", lambda: self._add_contacts(labeller))
 

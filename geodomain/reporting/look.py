@@ -18,10 +18,15 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
+from geodomain.errors import TableError
+from geodomain.files.streams import STANDARD
+from geodomain.formats.blocks import open_model
 from geodomain.reporting.planes import Section
 from geodomain.reporting.sections import Samples, samples_of
 from geodomain.statistics.charts import round_length
 from geodomain.tables.numbers import BelowDetection
+from geodomain.tables.options import TableOptions
+from geodomain.volumes.tonnes import has_decimal_commas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -375,6 +380,12 @@ def _distance(within: float | None) -> float:
     return within
 
 
+class Edges(tuple[float, ...]):
+    """Edges of classes, with the text on the command line from which they were read."""
+
+    text: str = ""
+
+
 def as_classes(
     classes: Mapping[str, Sequence[float]] | None, shown: Collection[str | None]
 ) -> dict[str, tuple[float, ...]]:
@@ -388,7 +399,7 @@ def as_classes(
     checked = {}
     for name, edges in (classes or {}).items():
         try:
-            checked[name] = tuple(float(edge) for edge in edges)
+            checked[name] = edges if isinstance(edges, Edges) else tuple(map(float, edges))
         except (TypeError, ValueError):
             checked[name] = ()
         ascend = all(low < high for low, high in pairwise((-math.inf, *checked[name], math.inf)))
@@ -404,7 +415,34 @@ def as_classes(
     return checked
 
 
-def parse_classes(text: str) -> tuple[str, tuple[float, ...]]:
+def refuse_commas_of_classes(
+    classes: Mapping[str, tuple[float, ...]], source: str, options: TableOptions
+) -> None:
+    """Raise TableError if the model has decimal commas and a text of edges has only commas.
+
+    In such a text a comma may be a decimal mark: 0,5 may be one grade or two.
+    """
+    texts = [(name, edges) for name, edges in classes.items() if isinstance(edges, Edges)]
+    texts = [(name, edges) for name, edges in texts if "," in edges.text and "." not in edges.text]
+    if not texts or source == STANDARD:
+        return
+    with open_model(source, options) as model:
+        if not has_decimal_commas(model):
+            return
+        name, edges = texts[0]
+        mend = "write decimal points"
+        if len(edges) == 2:
+            mend = (
+                f"write {name}={edges.text.replace(',', '.')} for one grade, or "
+                f"{name}={','.join(map(str, edges))} for two"
+            )
+        message = (
+            f"{model.name} has decimal commas, so the classes {edges.text!r} are ambiguous: {mend}"
+        )
+        raise TableError(message)
+
+
+def parse_classes(text: str) -> tuple[str, Edges]:
     """Return the grade and the edges of a text such as AU=0.5,1,2,5.
 
     Raises
@@ -420,7 +458,9 @@ def parse_classes(text: str) -> tuple[str, tuple[float, ...]]:
         numbers = [float(edge) for edge in edges.split(",")]
     except ValueError:
         numbers = []
-    return name, as_classes({name: numbers}, [name])[name]
+    found = Edges(as_classes({name: numbers}, [name])[name])
+    found.text = edges
+    return name, found
 
 
 def with_classes(ramp: Ramp, name: str, classes: Mapping[str, tuple[float, ...]]) -> Ramp:

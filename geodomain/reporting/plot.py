@@ -38,6 +38,7 @@ from geodomain.reporting.look import (
     faces_warnings,
     near_holes,
     ramp_of,
+    refuse_commas_of_classes,
     require_cmap,
     usual_ground,
     with_classes,
@@ -593,6 +594,7 @@ def plot_sections(
     require_cmap(cmap)
     classed = as_classes(classes, (colour_by, sample_grade))
     options, planes = table_options(**table), [*as_sections(sections), *as_lines(line)]
+    refuse_commas_of_classes(classed, source, options)
     kind = require_kind(place)
     sheets = as_sheets(scale, paper, unit, Path(file_of(source)).name, prepared_by, place)
     tables = [os.fspath(samples)] if isinstance(samples, str | os.PathLike) else []

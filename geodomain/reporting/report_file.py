@@ -32,6 +32,7 @@ from geodomain.reporting.look import (
     near_holes,
     orders_of,
     ramp_of,
+    refuse_commas_of_classes,
     with_classes,
 )
 from geodomain.reporting.page import MOST_SECTIONS, Changes, Content
@@ -281,6 +282,7 @@ def report_file(
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
     near = _near(holes, within, samples, sample_grades, table["below_detection"], classes)
     weight = settings.of_blocks.weight
+    refuse_commas_of_classes(as_classes(classes, sample_grades[:1]), source, table_options(**table))
     content, planes = gather_content(
         source,
         place,

@@ -115,7 +115,8 @@ def stats(
     Warns
     -----
     GeodomainWarning
-        For missing grades, weights and coordinates, and for negative grades. Also if
+        For missing grades, weights and coordinates, for negative grades, and for blocks that occur
+        twice, overlap or leave gaps. Also if
         ``decluster="auto"`` finds no best size of cells, because the smallest or the largest cells
         have the extreme mean: there are no declustered statistics then.
 
@@ -211,12 +212,7 @@ class _Work:
     def result(self, warned: Iterable[str]) -> Statistics:
         """Return the statistics of all grades, with the warnings issued so far."""
         samples = self._samples
-        notes = [
-            f"{name}: {counted(count, 'value')} below detection, read by below_detection="
-            f"{samples.negative[name].below!r}"
-            for name, count in samples.below.items()
-            if count
-        ]
+        notes = samples.below_notes()
         if not samples.weights.name and samples.weights.number is None:
             notes.append(
                 f"each {samples.word} has the same weight: to weight by length, for example, name "
@@ -254,6 +250,7 @@ class _Work:
             yield from lost_rows(samples, row.grade, row.missing, row.without_weight, left_out)
         for grade in samples.negative.values():
             yield from grade.warnings(samples.word)
+        yield from samples.place_warnings()
         yield from self._unweighed
 
     def _of_group(self, grade: str, group: Group, values: Floats) -> Iterator[StatsRow]:

@@ -279,6 +279,8 @@ class Contacts:
         Largest error of the place at which a third domain cuts the contact off; 0 if none does.
     negative : int
         Number of negative grades.
+    notes : tuple of str
+        Notes on values below detection.
     findings : tuple of Finding
         Findings about the tables of holes.
     dips : str
@@ -297,6 +299,7 @@ class Contacts:
     weighted: bool
     edge: float | None
     negative: int
+    notes: tuple[str, ...]
     findings: tuple[Finding, ...]
     dips: str
     colours: dict[str, str]
@@ -335,6 +338,7 @@ class Contacts:
             "interval": f"95 %, bootstrap-t of holes, {RESAMPLES:,} resamples, PCG64 seed {SEED}",
             "edge": self.edge,
             "negative": self.negative,
+            "notes": list(self.notes),
             "findings": [each.as_dict() for each in self.findings],
             "dips": self.dips,
         }
@@ -397,7 +401,7 @@ class Contacts:
         )
         if self.edge:
             lines.append(f"edges at a third domain: located to within {self.edge:.2g}")
-        return [*lines, *notes_of(self.findings, self.dips)]
+        return [*lines, *self.notes, *notes_of(self.findings, self.dips)]
 
     @property
     def columns(self) -> ResultColumns:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import MISSING_OPTION, BlockChecks
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import domains_to_label
@@ -105,7 +106,7 @@ def place_along(
     )
     return PlacedSamples(
         points,
-        negative.take(column.numbers()),
+        negative.take(column.numbers(), cells=column.below_detection()),
         np.where(usable, rows.ends - rows.starts, 0.0),
         _in_order(rows.holes, holes.names),
         True,
@@ -161,7 +162,8 @@ class _PointReader:
         """Add the rows of a chunk."""
         values = with_policy(column(self._place), self._below)
         self._negative.below = values.rule.below
-        grades = self._negative.take(values.numbers(), self._rows)
+        below = values.below_detection()
+        grades = self._negative.take(values.numbers(), self._rows, below)
         weights, holes = np.ones(len(points)), np.full(len(points), -1)
         if self._weighted:
             starts, ends = (column(self._roles[role]).numbers() for role in ("from", "to"))
@@ -295,6 +297,10 @@ def contacts(
         options = table_options(**among(TableKeywords, keywords))
         columns = dict(keywords.get("columns") or {})
         read = place_points(samples, grade, listed.below_detection, options, columns, threads)
+        places = BlockChecks(compare=False)
+        places.add(read.points)
+        for sentence in places.warnings(mend=MISSING_OPTION):
+            warn(sentence)
     else:
         _refuse_places(keywords)
         holes = for_samples(holes, among(SampleKeywords, keywords))
@@ -408,6 +414,7 @@ class LabelledSamples:
             weighted=self._read.weighted,
             edge=edge,
             negative=self._read.negative.count,
+            notes=tuple(self._read.negative.notes()),
             findings=(),
             dips="",
             colours=self._labeller.domains.colours,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain import memory
+from geodomain.checks.blocks import (
+    MISSING_OPTION,
+    BlockChecks,
+    VolumeChecks,
+    realisations_of,
+)
 from geodomain.checks.columns import LabelSpellings
 from geodomain.compute.data import Floats
 from geodomain.drillholes.tables import Reading, has_roles, read_table, usual_column
 from geodomain.errors import CentroidError, TableError
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import Rows, kind_of, open_model, read_columns
+from geodomain.formats.geoh5_holes import holds_intervals
 from geodomain.formats.parquet import open_samples
+from geodomain.formats.registry import is_workspace
 from geodomain.progress import Progress
 from geodomain.settings import among
 from geodomain.statistics.settings import ReportSettings, StatsSettings, WeightSettings
@@ -34,6 +43,11 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 _DOMAIN = "domain"
+
+# Bytes for each row: of the columns that are kept, and of the work on them at its peak (measured
+# with 10 million samples).
+_GRADE, _CODE, _HOLE, _POINT = 8, 2, 4, 24
+_WORK, _CAPPED, _DECLUSTERED = 85, 35, 90
 
 
 class _Weights(NamedTuple):
@@ -119,10 +133,11 @@ class Samples:
         self.placed = placed
         self.axes, self.largest = np.eye(3), np.zeros(3)
         self.frame: LocalFrame | None = None
+        self.volumes: VolumeChecks | None = None
+        self._places = BlockChecks(compare=False)
         self.negative = {
             name: NegativeGrades(name, options.below_detection) for name in self.grades
         }
-        self.below = dict.fromkeys(self.grades, 0)
         self.spelled = LabelSpellings(self.column or "")
         self.labels: list[str] = []
         self._holes: list[str] = []
@@ -150,11 +165,15 @@ class Samples:
         for name, source in self.grades.items():
             cells = column(source)
             numbers = cells.numbers()[there]
-            self.below[name] += cells.below_detection()
-            self._values[name].append(self.negative[name].take(numbers, self.rows))
+            below = cells.below_detection()
+            self._values[name].append(self.negative[name].take(numbers, self.rows, below))
             count = len(numbers)
         if points is not None:
             count = len(points)
+        if self.volumes is not None and points is not None and sizes is not None:
+            self.volumes.add(points, sizes)
+        elif self.placed and points is not None:
+            self._places.add(points)
         if sizes is not None and count:
             with np.errstate(invalid="ignore"):
                 self.largest = np.fmax(self.largest, np.fmax.reduce(sizes, axis=0))
@@ -171,6 +190,28 @@ class Samples:
         if self.placed and points is not None:
             self._points.append(points)
         self.rows += count
+        self._require_memory()
+
+    def _require_memory(self) -> None:
+        """Refuse a table whose statistics would not fit into the memory that is allowed."""
+        row = _GRADE * len(self.grades) + _GRADE + _CODE + _WORK
+        row += _HOLE + _CAPPED if self.hole is not None else 0
+        row += _POINT + _DECLUSTERED if self.placed else 0
+        what = f"{self.table}: statistics of {self.rows:,} rows"
+        memory.require(self.rows * row, what, TableError)
+
+    def place_warnings(self) -> Iterator[str]:
+        """Yield the warnings of `label` about coordinates of -99 and the like, and about volumes.
+
+        The latter are about blocks that occur twice, overlap or leave gaps.
+        """
+        if self.volumes is not None:
+            yield from self.volumes.warnings()
+        yield from self._places.warnings(mend=MISSING_OPTION)
+
+    def below_notes(self) -> list[str]:
+        """Return notes on the cells below detection."""
+        return [note for grade in self.negative.values() for note in grade.notes()]
 
     def values(self, grade: str) -> Floats:
         """Return the grades of all rows, NaN where missing, and release them: call this once."""
@@ -274,6 +315,8 @@ def gather_samples(
     if not isinstance(what, str | os.PathLike):
         return _of_frame(what, settings, grades, options, placed=bool(purpose))
     path = os.fspath(what)
+    if is_workspace(path) and holds_intervals(path):
+        return _of_intervals(path, settings, grades, table, threads, progress, None, purpose)
     try:
         with open_model(path, options) as model:
             samples = Samples(
@@ -281,6 +324,9 @@ def gather_samples(
                 sized=bool(model.sizes) or not model.centroid, placed=bool(purpose),
             )  # fmt: skip
             samples.frame, samples.axes = model.frame.lattice, model.axes
+            if model.sizes:
+                times = realisations_of(model.facts())
+                samples.volumes = VolumeChecks(model.axes, times=times)
             read_columns(model, samples.columns, samples.add, threads=threads, progress=progress)
             return samples
     except CentroidError as error:
@@ -296,10 +342,13 @@ def _of_intervals(
     table: TableKeywords,
     threads: int | None,
     progress: Progress | None,
-    error: CentroidError,
+    error: CentroidError | None,
     purpose: str,
 ) -> Samples:
-    """Read a table of intervals (hole, from, to), which has no coordinates."""
+    """Read a table of intervals (hole, from, to), which has no coordinates.
+
+    `error` says what a file lacks that is no such table either; None if it is one.
+    """
     if purpose:
         message = (
             f"{Path(path).name} has no coordinates, which {purpose} needs: add those of the "
@@ -308,7 +357,7 @@ def _of_intervals(
         raise TableError(message)
     options = options_among(among(TextKeywords, table))
     neither = f"{error} Or give a table of samples with columns of hole, from and to."
-    if kind_of(path) == "parquet":
+    if error is not None and kind_of(path) == "parquet":
         with open_samples(path, options) as model:
             if not has_roles(model.columns, "intervals", {}):
                 raise TableError(neither)
@@ -321,6 +370,8 @@ def _of_intervals(
         reading = Reading(text=among(TextKeywords, table), threads=threads)
         found = read_table(path, "intervals", reading, also=None)
     except TableError:
+        if error is None:
+            raise
         raise TableError(neither) from None
     samples = Samples(settings, grades, found.names, options, found.name, sized=False, placed=False)
     samples.add(None, None, found.column, slice(None))
@@ -346,5 +397,6 @@ def _of_frame(
     sized = sizes is not None
     samples = Samples(settings, grades, blocks.names, options, NAME, sized=sized, placed=placed)
     samples.frame, samples.axes = layout.lattice, layout.axes
+    samples.volumes = VolumeChecks(layout.axes) if sized else None
     samples.add(points, sizes, lambda name: blocks.column(blocks.find(name)), slice(None))
     return samples

@@ -468,8 +468,8 @@ def validate(
     Warns
     -----
     GeodomainWarning
-        For rows that are left out, negative grades, samples in domains without blocks, and domains
-        whose samples are not declustered.
+        For rows that are left out, negative grades, blocks that occur twice, overlap or leave gaps,
+        samples in domains without blocks, and domains whose samples are not declustered.
 
     Notes
     -----
@@ -691,6 +691,7 @@ class _Work:
                 *_alone(rows, "blocks", "samples"),
                 *blocks.spelled.notes(),
                 *samples.spelled.notes(),
+                *dict.fromkeys([*blocks.below_notes(), *samples.below_notes()]),
             ),
         )
 
@@ -711,6 +712,7 @@ class _Work:
                 yield f"{lost} with {grade} without coordinates: left out of the comparison"
             for negative in table.negative.values():
                 yield from negative.warnings(table.word)
+            yield from table.place_warnings()
             if not getattr(total, what):
                 yield f"{table.table} has no {what} with {grade}: there is nothing to compare"
         columns = self._blocks.samples.column, self._samples.samples.column

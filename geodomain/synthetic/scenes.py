@@ -62,9 +62,9 @@ def icosahedron() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     The row of a corner is px, qx, py, qy, pz, qz; its x is px + qx * golden ratio.
     """
     corners = []
-    for turn, one, golden in product(range(3), (-1, 1), (-1, 1)):
+    for turn, sign, golden in product(range(3), (-1, 1), (-1, 1)):
         corner = np.zeros((3, 2), dtype=np.int64)
-        corner[turn, 0], corner[(turn + 1) % 3, 1] = one, golden
+        corner[turn, 0], corner[(turn + 1) % 3, 1] = sign, golden
         corners.append(corner.ravel())
     lattice = np.array(corners)
     place = lattice[:, 0::2] + GOLDEN * lattice[:, 1::2]

@@ -74,13 +74,13 @@ class Column(Protocol):
     def cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         """Return the number in each cell (NaN if the cell is not a number), and the `Kind`."""
 
-    def said(self, row: int) -> str:
+    def text_of(self, row: int) -> str:
         """Return the value of a row as text, for a message."""
 
-    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+    def distinct(self, earlier: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and for each row the index of its value.
 
-        A missing value counts as the empty text. The list of texts begins with `known`.
+        A missing value counts as the empty text. The list of texts begins with `earlier`.
         """
 
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
@@ -121,8 +121,8 @@ class Condition(NamedTuple):
     def __str__(self) -> str:
         """Return the condition as text, such as ``grade >= 0.3``."""
         values = [repr(value) for value in self.values]
-        said = values[0] if len(values) == 1 else f"[{', '.join(values)}]"
-        return f"{self.column} {self.operator} {said}"
+        right = values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+        return f"{self.column} {self.operator} {right}"
 
     @property
     def orders(self) -> bool:
@@ -144,12 +144,13 @@ class Condition(NamedTuple):
             (limit,) = self.values
             with np.errstate(invalid="ignore"):
                 numbers = column.numbers() if grade is None else grade
-                found: Bools = _ORDERS[self.operator](numbers, limit)
-            return found
+                mask: Bools = _ORDERS[self.operator](numbers, limit)
+            return mask
         equal = self._equal(column)
         if self.operator == "==":
             return equal
-        return column.present(number=not all(isinstance(one, str) for one in self.values)) & ~equal
+        are_texts = all(isinstance(value, str) for value in self.values)
+        return column.present(number=not are_texts) & ~equal
 
     def near_misses(self, column: Column) -> dict[str, int]:
         """Return the texts that differ from a wanted value only by case or blanks.
@@ -186,12 +187,12 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
+def read_conditions(table: Mapping[str, object]) -> tuple[Condition, ...]:
     """Read conditions from a mapping of columns to values or comparisons.
 
     Parameters
     ----------
-    given : mapping
+    table : mapping
         Each column maps to a text or number that it must equal, to a list of allowed values, or to
         a mapping such as ``{">=": 0.3, "<": 5}``, whose keys are operators.
 
@@ -213,12 +214,12 @@ def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
     grade >= 0.3
     grade < 5
     """
-    if not isinstance(given, Mapping):
-        message = f'only_if is {given!r}; it must be a table of columns, such as {{ rock = "OX" }}'
+    if not isinstance(table, Mapping):
+        message = f'only_if is {table!r}; it must be a table of columns, such as {{ rock = "OX" }}'
         raise DomainError(message)
     return tuple(
         Condition(column, sign, _values(column, sign, value))
-        for column, wanted in given.items()
+        for column, wanted in table.items()
         for sign, value in _comparisons(column, wanted).items()
     )
 
@@ -229,8 +230,8 @@ def _comparisons(column: str, wanted: object) -> Mapping[str, object]:
         return {"==": wanted}
     unknown = [sign for sign in wanted if sign not in _OPERATORS]
     if unknown or not wanted:
-        found = repr(unknown[0]) if unknown else "an empty table"
-        message = f"only_if {column}: {found} is not a comparison; use {' '.join(_OPERATORS)}"
+        wrong = repr(unknown[0]) if unknown else "an empty table"
+        message = f"only_if {column}: {wrong} is not a comparison; use {' '.join(_OPERATORS)}"
         raise DomainError(message)
     return wanted
 
@@ -238,11 +239,11 @@ def _comparisons(column: str, wanted: object) -> Mapping[str, object]:
 def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
     """Check the value, or the list of values, of a comparison, and return it as a tuple."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,)
-    for one in values:
-        number = isinstance(one, int | float) and not isinstance(one, bool) and one == one
-        if not number and not (isinstance(one, str) and one.strip()):
-            said = repr(one) if isinstance(one, str) else str(one).lower()
-            message = f"only_if {column} is {said}; give a number, a text, or a list of these"
+    for each in values:
+        number = isinstance(each, int | float) and not isinstance(each, bool) and each == each
+        if not number and not (isinstance(each, str) and each.strip()):
+            text = repr(each) if isinstance(each, str) else str(each).lower()
+            message = f"only_if {column} is {text}; give a number, a text, or a list of these"
             raise DomainError(message)
     if sign in _ORDERS and (len(values) != 1 or isinstance(values[0], str)):
         message = f"only_if {column}: {sign} compares with one number, not {value!r}"
@@ -250,7 +251,7 @@ def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
     if not values:
         message = f"only_if has an empty list for {column!r}, which no row can match; give a value"
         raise DomainError(message)
-    return tuple(one.strip(BLANKS) if isinstance(one, str) else one for one in values)
+    return tuple(each.strip(BLANKS) if isinstance(each, str) else each for each in values)
 
 
 class ArrayColumn:
@@ -300,9 +301,9 @@ class ArrayColumn:
             places: dict[str, int] = {}
             codes = np.empty(len(data), np.intp)
             padded: list[int] = []
-            for row, (one, lost) in enumerate(zip(data, hidden, strict=True)):
-                text = "" if lost else _text(one)
-                if isinstance(one, str) and len(one) != len(text) and not lost:
+            for row, (value, lost) in enumerate(zip(data, hidden, strict=True)):
+                text = "" if lost else _text(value)
+                if isinstance(value, str) and len(value) != len(text) and not lost:
                     padded.append(row)
                 codes[row] = places.setdefault("" if text in missing else text, len(places))
             self._codes, self._padded = codes, padded
@@ -339,11 +340,11 @@ class ArrayColumn:
         If `number` is true, the text nan counts as missing.
         """
         if self._numeric or number:
-            known: Bools = self._cells[1] != Kind.MISSING
-            return known
+            filled: Bools = self._cells[1] != Kind.MISSING
+            return filled
         there = np.array([not self.rule.is_missing(text) for text in self._texts], np.bool_)
-        found: Bools = there[self._codes]
-        return found
+        mask: Bools = there[self._codes]
+        return mask
 
     def among(self, texts: Sequence[str]) -> Bools:
         """Return the mask of rows whose value is one of the texts."""
@@ -360,7 +361,7 @@ class ArrayColumn:
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing; raise TableError for invalid cells."""
         numbers, kinds = self._cells
-        self.rule.require(kinds, self.said, self._where, words=words)
+        self.rule.require(kinds, self.text_of, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
@@ -373,7 +374,7 @@ class ArrayColumn:
 
     def tell(self, refused: Refused) -> None:
         """Add to `refused` the column's cells that are neither numbers nor missing."""
-        refused.add(self._cells[1], self.said, self._where)
+        refused.add(self._cells[1], self.text_of, self._where)
 
     def below_detection(self) -> int:
         """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
@@ -390,7 +391,7 @@ class ArrayColumn:
             return read_numbers(self._values, self.rule)
         return read_texts(self._texts, self._codes, self.rule)
 
-    def said(self, row: int) -> str:
+    def text_of(self, row: int) -> str:
         """Return the value of a row as text, for a message."""
         if self._numeric:
             return _shortest(float(self._values[row]))
@@ -401,18 +402,18 @@ class ArrayColumn:
         number = self._first + row if isinstance(self._first, int) else int(self._first[row])
         return f"row {number + 1:,}"
 
-    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+    def distinct(self, earlier: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and for each row the index of its value."""
-        places = {text: place for place, text in enumerate(known)}
-        said, codes = self._texts, self._codes
+        places = {text: place for place, text in enumerate(earlier)}
+        texts, codes = self._texts, self._codes
         if self._numeric:
             values, codes = np.unique(
                 np.where(self.present(), self._values, np.nan), return_inverse=True
             )
-            said = ["" if value != value else _shortest(value) for value in values.tolist()]
+            texts = ["" if value != value else _shortest(value) for value in values.tolist()]
         else:
-            said = ["" if self.rule.is_missing(text) else text for text in said]
-        here = np.array([places.setdefault(text, len(places)) for text in said], np.intp)
+            texts = ["" if self.rule.is_missing(text) else text for text in texts]
+        here = np.array([places.setdefault(text, len(places)) for text in texts], np.intp)
         return list(places), here[codes]
 
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
@@ -421,9 +422,9 @@ class ArrayColumn:
 
     def padded(self) -> Bools:
         """Return the mask of rows whose text begins or ends with blanks."""
-        found = np.zeros(len(self._values if self._numeric else self._codes), np.bool_)
-        found[np.asarray(self._padded, np.intp)] = True
-        return found
+        mask = np.zeros(len(self._values if self._numeric else self._codes), np.bool_)
+        mask[np.asarray(self._padded, np.intp)] = True
+        return mask
 
 
 def _shortest(value: float) -> str:

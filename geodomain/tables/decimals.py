@@ -86,19 +86,19 @@ class Decimals:
         low, rest = np.divmod(rest * _LIMB + low * part, parts)
         high += low // _LIMB
         low %= _LIMB
-        found = Decimals(whole + high // _LIMB, high % _LIMB * _LIMB + low, self.decimals)
-        long = np.flatnonzero((rest != 0) | (found.parts % 10 != 0))
+        product = Decimals(whole + high // _LIMB, high % _LIMB * _LIMB + low, self.decimals)
+        long = np.flatnonzero((rest != 0) | (product.parts % 10 != 0))
         if long.size:
             begin = start.take(long)
-            near = (begin + found.take(long)).to_multiples(resolution) - begin
-            found.whole[long], found.parts[long] = near.whole, near.parts
-        return found
+            near = (begin + product.take(long)).to_multiples(resolution) - begin
+            product.whole[long], product.parts[long] = near.whole, near.parts
+        return product
 
     def to_multiples(self, resolution: Resolution) -> Decimals:
         """Round the numbers to multiples of a resolution, halves upwards."""
-        one = 10**resolution.places
+        scale = 10**resolution.places
         # Doubling the units distinguishes a half from anything below it.
-        doubled = self.whole * (2 * one) + self.parts // (_PARTS // one // 2)
+        doubled = self.whole * (2 * scale) + self.parts // (_PARTS // scale // 2)
         return self._units((doubled + resolution.units) // (2 * resolution.units), resolution)
 
     def rounded(self, values: Floats, resolution: Resolution) -> Decimals:
@@ -106,9 +106,9 @@ class Decimals:
         return self._units(np.rint(values / resolution.size).astype(np.int64), resolution)
 
     def _units(self, multiples: Ints, resolution: Resolution) -> Decimals:
-        units, one = steps(multiples, resolution)
-        whole, rest = np.divmod(units, one)
-        return Decimals(whole, rest * (_PARTS // one), np.zeros(len(units), np.uint8))
+        units, scale = steps(multiples, resolution)
+        whole, rest = np.divmod(units, scale)
+        return Decimals(whole, rest * (_PARTS // scale), np.zeros(len(units), np.uint8))
 
     def portion(self, share: Floats) -> Decimals:
         """Return each number times a share from 0 to 1; a share of 1 leaves the number unchanged.
@@ -121,13 +121,13 @@ class Decimals:
         digits = np.ceil(np.log10(np.maximum(np.abs(doubles), 1.0))).astype(np.int64)
         own = self.decimals.astype(np.int64)
         places = np.maximum(np.minimum(own + _MORE, _DIGITS - digits), own)
-        one = 10 ** np.clip(places, 0, PLACES - digits)
-        units = np.rint(doubles * share * one).astype(np.int64)
-        whole, rest = np.divmod(units, one)
+        scale = 10 ** np.clip(places, 0, PLACES - digits)
+        units = np.rint(doubles * share * scale).astype(np.int64)
+        whole, rest = np.divmod(units, scale)
         all_of_it = share == 1.0
         return Decimals(
             np.where(all_of_it, self.whole, whole),
-            np.where(all_of_it, self.parts, rest * (_PARTS // one)),
+            np.where(all_of_it, self.parts, rest * (_PARTS // scale)),
             self.decimals,
         )
 
@@ -219,21 +219,21 @@ def read_decimals(text: NDArray[np.uint8], places: Ints, mark: bytes) -> Decimal
     return Decimals(whole, parts, decimals)
 
 
-def repeated_decimal(said: str, count: int) -> Decimals:
+def repeated_decimal(number: str, count: int) -> Decimals:
     """Return `count` copies of a number, which is given as text with at most 16 decimals."""
-    text = np.frombuffer(said.encode(), np.uint8)
-    found = read_decimals(text, np.array([[0, len(said)]], np.int64), b".")
-    if found.decimals[0] == NOT_PLAIN:
-        put_decimal(found, 0, Decimal(said))
-    return found.take(np.zeros(count, np.int64))
+    text = np.frombuffer(number.encode(), np.uint8)
+    numbers = read_decimals(text, np.array([[0, len(number)]], np.int64), b".")
+    if numbers.decimals[0] == NOT_PLAIN:
+        put_decimal(numbers, 0, Decimal(number))
+    return numbers.take(np.zeros(count, np.int64))
 
 
-def not_plain(found: Decimals) -> Iterator[int]:
+def not_plain(numbers: Decimals) -> Iterator[int]:
     """Yield the rows whose cells are not plain decimals."""
-    yield from np.flatnonzero(found.decimals == NOT_PLAIN).tolist()
+    yield from np.flatnonzero(numbers.decimals == NOT_PLAIN).tolist()
 
 
-def put_decimal(found: Decimals, row: int, value: Decimal) -> bool:
+def put_decimal(numbers: Decimals, row: int, value: Decimal) -> bool:
     """Store a number in a row whose cell is not a plain decimal, such as 1e3.
 
     Return whether the number fits. A number with more than 18 digits on either side of the decimal
@@ -244,7 +244,7 @@ def put_decimal(found: Decimals, row: int, value: Decimal) -> bool:
         scaled = value.scaleb(PLACES)
         if not value.is_finite() or abs(value) >= _PARTS or scaled != scaled.to_integral_value():
             return False
-        found.whole[row], found.parts[row] = divmod(int(scaled), _PARTS)
+        numbers.whole[row], numbers.parts[row] = divmod(int(scaled), _PARTS)
         exponent = value.normalize().as_tuple().exponent
-        found.decimals[row] = max(0, -int(exponent))
+        numbers.decimals[row] = max(0, -int(exponent))
     return True

@@ -320,7 +320,7 @@ def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, 
     """
     numbers = [column for column in map(_numbers, columns) if column]
     comma, point = ([_first(mark, column) for column in numbers] for mark in _MARKS)
-    with_comma, with_point = (next(filter(None, found), "") for found in (comma, point))
+    with_comma, with_point = (next(filter(None, marks), "") for marks in (comma, point))
     cells = [cell for column in numbers for cell in column]
     if with_comma and not _certain(cells, with_comma):
         # Commas that may separate thousands are not decimal commas if points must be decimal.

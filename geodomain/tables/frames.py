@@ -107,7 +107,7 @@ class Frame(NamedTuple):
     boxes : LocalFrame, optional
         Frame whose axes are parallel to the block edges. It is set if coordinates are world
         coordinates and the caller gives the rotation of the blocks. Its origin is the world origin.
-    said : bool
+    stated : bool
         Whether the rotation comes from the caller, not from the file.
     """
 
@@ -115,7 +115,7 @@ class Frame(NamedTuple):
     local: LocalFrame | None = None
     fixed: Triple | None = None
     boxes: LocalFrame | None = None
-    said: bool = False
+    stated: bool = False
 
     @property
     def lattice(self) -> LocalFrame | None:
@@ -249,12 +249,12 @@ def _matrix(turns: Sequence[tuple[Axis, float]]) -> tuple[Triple, Triple, Triple
         context.prec = _DIGITS
         whole = [[Decimal(int(row == column)) for column in range(3)] for row in range(3)]
         for axis, angle in turns:
-            one, two = _PLANES[axis]
+            first, second = _PLANES[axis]
             sine, cosine = sine_and_cosine(angle)
             for row in whole:
-                row[one], row[two] = (
-                    cosine * row[one] - sine * row[two],
-                    sine * row[one] + cosine * row[two],
+                row[first], row[second] = (
+                    cosine * row[first] - sine * row[second],
+                    sine * row[first] + cosine * row[second],
                 )
         # Adding 0 turns -0.0 into 0.0.
         x, y, z = ((float(a) + 0.0, float(b) + 0.0, float(c) + 0.0) for a, b, c in whole)
@@ -299,7 +299,8 @@ def grid_of(numbers: Sequence[float]) -> Grid:
     """
     counts, first, sizes = numbers[:3], numbers[3:6], numbers[6:9]
     whole = all(1 <= count < 2**40 and count == int(count) for count in counts)
-    if len(numbers) != 9 or not whole or not all(math.isfinite(one) for one in (*first, *sizes)):
+    finite = all(math.isfinite(number) for number in (*first, *sizes))
+    if len(numbers) != 9 or not whole or not finite:
         message = "NX,NY,NZ must be whole numbers; XMN,YMN,ZMN,DX,DY,DZ must be numbers"
         raise ValueError(message)
     if min(sizes) <= 0:

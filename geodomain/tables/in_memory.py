@@ -308,13 +308,15 @@ class BlockFrame:
         except TypeError as error:
             raise error if name == NAME else TypeError(f"{name} is not a table: {error}") from None
         native, self._points = _with_point_columns(self.native)
-        given = names_of(native)
-        self.names = tuple(str(name) for name in given)
+        columns = names_of(native)
+        self.names = tuple(str(name) for name in columns)
         self._options = options or TableOptions()
         mark = self._options.decimal or b"."
         self._rule = self._options.number_rule(self.names, name, mark, every=every)
         self._frame: nw.DataFrame[IntoDataFrame] = nw.from_native(
-            native if given == list(dict.fromkeys(self.names)) else numbered(native, len(given)),
+            native
+            if columns == list(dict.fromkeys(self.names))
+            else numbered(native, len(columns)),
             eager_only=True,
         )
 
@@ -371,7 +373,7 @@ class BlockFrame:
         first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])[: len(values)])
         some = values[first]
         if series.dtype.is_integer():
-            some[:] = ["" if one is None else str(one) for one in some]
+            some[:] = ["" if value is None else str(value) for value in some]
         elif series.dtype.is_numeric():
             some = some.astype(np.float64)
         texts, codes = ArrayColumn(some, self.names[place]).distinct()
@@ -398,15 +400,15 @@ class BlockFrame:
         """
         import narwhals.stable.v1 as nw
 
-        taken = nw.from_native(self.native, eager_only=True)[rows.tolist()]
-        names = taken.columns
+        selected = nw.from_native(self.native, eager_only=True)[rows.tolist()]
+        names = selected.columns
         changed = [
-            nw.new_series(names[place], values, backend=taken.implementation)
+            nw.new_series(names[place], values, backend=selected.implementation)
             for place, values in numbers.items()
         ]
-        native: IntoDataFrame = taken.to_native()
-        for one in changed:
-            native = with_column(native, one.name, one.to_native())
+        native: IntoDataFrame = selected.to_native()
+        for series in changed:
+            native = with_column(native, series.name, series.to_native())
         for name, values in added.items():
             native = with_column(native, name, values)
         return native
@@ -475,6 +477,13 @@ class BlockFrame:
         options, points = options or TableOptions(), self._points
         if options.centroid != (None, None, None):
             points = None
+        crs = getattr(self.native, "crs", None) if points else None
+        if getattr(crs, "is_geographic", False):
+            message = (
+                f"{self._name} has points in degrees ({getattr(crs, 'name', crs)}), but wireframes "
+                "have coordinates in units of length: project the points first, with to_crs()"
+            )
+            raise TableError(message)
         if points and not matches(self.names, CENTROIDS, (None, None, None)):
             x, y, z = (self.names[place] for place in points)
             options = options._replace(x=x, y=y, z=z)

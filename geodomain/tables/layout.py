@@ -82,13 +82,13 @@ def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -
     }
     # Comments may hold the names (`# x y z`, or numpy's `# x,y,z`), if no other row does.
     for comments in (False, True):
-        found = [
+        headers = [
             header
             for delimiter in delimiters
             if (header := _header(rows[delimiter], delimiter, options, comments=comments))
         ]
-        if found:
-            best = max(found, key=lambda header: _agreement(header, rows[header.delimiter]))
+        if headers:
+            best = max(headers, key=lambda header: _agreement(header, rows[header.delimiter]))
             _require_closed_quotes(best, name)
             return best
     _refuse(rows, options, name)
@@ -143,11 +143,11 @@ def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
     needs a column with a known name, such as XC.
     """
     plain = [vendors.plain_name(name) for name in names]
-    wanted = [None if one is None else vendors.plain_name(one) for one in options.centroid]
-    if any(one is not None and one not in plain for one in wanted):
+    wanted = [None if field is None else vendors.plain_name(field) for field in options.centroid]
+    if any(field is not None and field not in plain for field in wanted):
         return False
-    given = [None if one is None else plain.index(one) for one in wanted]
-    return bool(vendors.matches(names, vendors.CENTROIDS, given))
+    chosen = [None if field is None else plain.index(field) for field in wanted]
+    return bool(vendors.matches(names, vendors.CENTROIDS, chosen))
 
 
 def _agreement(header: TableHeader, rows: Sequence[Row]) -> tuple[float, int]:
@@ -163,7 +163,7 @@ def _agreement(header: TableHeader, rows: Sequence[Row]) -> tuple[float, int]:
 
 def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> NoReturn:
     """Raise TableError that says what is missing in the row that looks most like a header."""
-    guesses = [_likely(found, options.encoding) for found in rows.values()]
+    guesses = [_likely(group, options.encoding) for group in rows.values()]
     names = max(guesses, key=len)
     for wanted in options.centroid:
         if wanted is not None and names:
@@ -224,8 +224,8 @@ def warn_of_corners(
     if not set(_ORIGIN) <= set(plain):
         return
     wanted = [*xyz, *sizes, *(plain.index(name) for name in _ORIGIN)]
-    found = [[number(row[c]) for c in wanted] for row in rows if max(wanted) < len(row)]
-    numbers = np.array([row for row in found if None not in row], np.float64).reshape(-1, 3, 3)
+    values = [[number(row[c]) for c in wanted] for row in rows if max(wanted) < len(row)]
+    numbers = np.array([row for row in values if None not in row], np.float64).reshape(-1, 3, 3)
     points, extents, origins = numbers.transpose(1, 0, 2)
     if not len(points) or not (extents > 0).all():
         return
@@ -286,8 +286,8 @@ def refuse_collars(
         return
     start, end = (plain.index(name) for name in ends)
     hole = next((plain.index(name) for name in _HOLES if name in plain), None)
-    places = [found for found in _places(rows, start, hole, xyz) if len(found) > 1]
-    still = sum(len(set(found)) == 1 for found in places)
+    places = [positions for positions in _places(rows, start, hole, xyz) if len(positions) > 1]
+    still = sum(len(set(positions)) == 1 for positions in places)
     if 2 * still > len(places):
         x, y, z = (names[column] for column in xyz)
         message = (
@@ -307,7 +307,7 @@ def _places(
 
     Without a hole column, a row starts a new hole if it is not deeper than the row before.
     """
-    found: dict[str, list[tuple[float | None, ...]]] = {}
+    positions: dict[str, list[tuple[float | None, ...]]] = {}
     last, count = -1.0, 0
     for row in rows:
         if max(start, *xyz, -1 if hole is None else hole) >= len(row):
@@ -317,8 +317,8 @@ def _places(
             continue
         count += depth <= last
         last = depth
-        found.setdefault(str(count) if hole is None else row[hole], []).append(place)
-    return list(found.values())
+        positions.setdefault(str(count) if hole is None else row[hole], []).append(place)
+    return list(positions.values())
 
 
 # The columns of centroids and sizes, and their frame.
@@ -404,23 +404,23 @@ def _is_not_datamine(names: Sequence[str], xyz: Triplet) -> bool:
     return tuple(vendors.plain_name(names[column]) for column in xyz) != DATAMINE.names
 
 
-def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> list[int | None]:
+def _places_of(names: Sequence[str], wanted: Sequence[str | None], table: str) -> list[int | None]:
     """Return for each name in `wanted` the index of its column, and None where there is no name."""
-    return [None if one is None else vendors.find_column(names, one, table) for one in wanted]
+    return [None if name is None else vendors.find_column(names, name, table) for name in wanted]
 
 
 def _centroid(
     names: tuple[str, ...], options: TableOptions, turned: Rotation, table: str
 ) -> Triplet:
     """Return the centroid columns; in a rotated model, prefer the columns of world coordinates."""
-    given = _given(names, options.centroid, table)
-    found = vendors.matches(names, CENTROIDS, given)
-    if not found:
+    chosen = _places_of(names, options.centroid, table)
+    sets = vendors.matches(names, CENTROIDS, chosen)
+    if not sets:
         vendors.refuse_no_centroid(names, table)
     if not options.rotation:
-        found = turned.prefer_world(found)
-    vendors.refuse_ambiguity(names, found, table)
-    (xyz,) = found
+        sets = turned.prefer_world(sets)
+    vendors.refuse_ambiguity(names, sets, table)
+    (xyz,) = sets
     vendors.require_single(names, xyz, table, "x=, y= and z=")
     return xyz
 
@@ -445,7 +445,7 @@ def _frame(
         raise TableError(message)
     blocks = rotation.first_blocks(sample, xyz, sizes, position)
     if options.rotation or options.frame:
-        frame = Frame(position, options.rotation, fixed, options.frame, said=True)
+        frame = Frame(position, options.rotation, fixed, options.frame, stated=True)
         lengths = frame.sized(blocks.points, blocks.sizes)
         if lengths is not None:
             refuse_misfit(frame.centroids(blocks.points, lengths), lengths, frame, table)
@@ -464,14 +464,14 @@ def _fixed_size(names: Sequence[str], options: TableOptions, table: str) -> Trip
         For a number that is not above zero, or for numbers mixed with column names.
     """
     plain = {vendors.plain_name(name) for name in names}
-    given = [one for one in options.size if one is not None]
-    numbers = [number(one) for one in given if vendors.plain_name(one) not in plain]
-    sizes = [one for one in numbers if one is not None]
+    texts = [each for each in options.size if each is not None]
+    numbers = [number(each) for each in texts if vendors.plain_name(each) not in plain]
+    sizes = [each for each in numbers if each is not None]
     if not sizes:
         return None
-    if len(sizes) < 3 or not all(0 < one < np.inf for one in sizes):
+    if len(sizes) < 3 or not all(0 < each < np.inf for each in sizes):
         message = (
-            f"{table}: the block size is {', '.join(given)}; give three numbers above 0, such as "
+            f"{table}: the block size is {', '.join(texts)}; give three numbers above 0, such as "
             "dx='10', dy='10', dz='5', or name three columns."
         )
         raise TableError(message)
@@ -482,16 +482,16 @@ def _sizes(
     names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
 ) -> Triplet | None:
     """Return the block size columns, or None if none are named and the file has no clear set."""
-    given = _given(names, options.size, table)
-    found = vendors.matches(names, SIZES, given)
+    chosen = _places_of(names, options.size, table)
+    sets = vendors.matches(names, SIZES, chosen)
     if any(options.size):
-        if len(found) != 1:
+        if len(sets) != 1:
             message = f"{table}: name all three block sizes with dx=, dy= and dz=."
             raise TableError(message)
-        vendors.require_single(names, next(iter(found)), table, "dx=, dy= and dz=")
-    if len(found) != 1:
+        vendors.require_single(names, next(iter(sets)), table, "dx=, dy= and dz=")
+    if len(sets) != 1:
         return None
-    (sizes,) = found
+    (sizes,) = sets
     twice = set(sizes).intersection(xyz)
     if twice and not any(options.size):
         return None
@@ -616,9 +616,9 @@ def read_layout(
     rule = options.number_rule(header.names, name)
     decimal = options.decimal
     if decimal is None:
-        told = any(mark in cell for cell in _cells(sample, choice.xyz) for mark in ",.")
+        has_mark = any(mark in cell for cell in _cells(sample, choice.xyz) for mark in ",.")
         # A comma between digits is rare in whole numbers, unless it separates the fields.
-        if not told and header.delimiter != b"," and may_have_decimal_commas(head):
+        if not has_mark and header.delimiter != b"," and may_have_decimal_commas(head):
             sample = _blocks(head, header, options.encoding, len(head_rows) - 1, None, whole=whole)
         decimal = _decimal(header, choice.xyz, sample, name)
     end = head_rows[-1].row.following

@@ -27,8 +27,8 @@ def unwritable(text: str) -> str:
     >>> unwritable("OX\x01IDE"), unwritable("Zóna 1\n")
     ('\x01', '')
     """
-    found = _UNWRITABLE.search(text)
-    return found[0] if found else ""
+    match = _UNWRITABLE.search(text)
+    return match[0] if match else ""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def plan_splice(
         for column in columns
     )
     numbered = tuple(place for place, column in enumerate(columns) if column.measured)
-    taken = (*layout.xyz, *(layout.sizes or ()))
-    field = place_columns(layout.names, taken, columns, replace=replace, name=name)
+    geometry = (*layout.xyz, *(layout.sizes or ()))
+    field = place_columns(layout.names, geometry, columns, replace=replace, name=name)
     if field is not None:
         return Splice(head=(), vocabulary=vocabulary, replace=field, numbered=numbered)
     edits = (_edit(head, layout, columns, encoding) for head in layout.head_rows)
@@ -119,7 +119,7 @@ def plan_splice(
 
 def place_columns(
     names: Sequence[str],
-    taken: Sequence[int],
+    geometry: Sequence[int],
     columns: Sequence[NewColumn],
     *,
     replace: bool,
@@ -131,14 +131,14 @@ def place_columns(
     ------
     TableError
         If a new column already exists, if the column to be replaced does not exist, or if it is
-        one of the `taken` columns, which hold coordinates and sizes.
+        one of the `geometry` columns, which hold coordinates and sizes.
     """
     if not replace:
         _refuse_existing(names, columns, name)
         return None
     (column,) = columns
     field = find_column(names, column.name, name)
-    if field in taken:
+    if field in geometry:
         message = (
             f"{name}: {names[field]!r} holds the coordinates or sizes of the blocks, so it cannot "
             "be replaced by labels. Name another column with column=."
@@ -158,7 +158,7 @@ def require_writable(name: str, *cells: str) -> None:
             raise TableError(message)
 
 
-def refuse_kept(name: str, reason: Exception) -> NoReturn:
+def refuse_old_value(name: str, reason: Exception) -> NoReturn:
     """Raise TableError for an existing value that must be kept, but that is not a code.
 
     A column of codes cannot hold such a value.

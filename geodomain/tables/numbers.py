@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import IntEnum
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.compute.data import Floats, Ints
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted
 
 _MOST_PLACES = 6
 # A block face is a coordinate plus half a size, each rounded: allowed error in last-place units.
@@ -42,10 +42,10 @@ def read_resolution(value: float | str) -> Resolution:
         If the value is not such a number.
     """
     try:
-        found = Decimal(str(value)).normalize()
-        places = max(-int(found.as_tuple().exponent), 0)
-        if found > 0 and places <= _MOST_PLACES and found < 10**_MOST_PLACES:
-            return Resolution(int(found.scaleb(places)), places)
+        size = Decimal(str(value)).normalize()
+        places = max(-int(size.as_tuple().exponent), 0)
+        if size > 0 and places <= _MOST_PLACES and size < 10**_MOST_PLACES:
+            return Resolution(int(size.scaleb(places)), places)
     except (InvalidOperation, ValueError, TypeError):
         pass
     message = f"resolution= is {value!r}; it must be above zero, with at most six decimals"
@@ -116,9 +116,9 @@ def numbered(order: NDArray[np.intp], differs: NDArray[np.bool_]) -> Ints:
     Equal rows that follow each other in the sequence have the same number. `differs` (n - 1,) says
     whether each row of the sequence differs from the row before.
     """
-    found = np.empty(len(order), np.int64)
-    found[order] = np.cumsum(np.concatenate([[False], differs]))[: len(order)]
-    return found
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.cumsum(np.concatenate([[False], differs]))[: len(order)]
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +153,8 @@ class Doubles:
 
     def rounded(self, values: Floats, resolution: Resolution) -> Doubles:
         """Return `values`, rounded to multiples of a resolution, as numbers of this type."""
-        units, one = steps(np.rint(values / resolution.size).astype(np.int64), resolution)
-        return Doubles(units / one)
+        units, scale = steps(np.rint(values / resolution.size).astype(np.int64), resolution)
+        return Doubles(units / scale)
 
     def portion(self, share: Floats) -> Doubles:
         """Return each number times a share from 0 to 1."""
@@ -215,21 +215,21 @@ def as_float64(values: ArrayLike) -> Floats:
     if array.dtype.kind != "f" or array.dtype.itemsize != 4:
         return array.astype(np.float64)
     single = array.astype(np.float32, copy=False).ravel()
-    found = single.astype(np.float64)
-    exact = (found == np.rint(found)) & (np.abs(found) < WHOLE)
+    doubles = single.astype(np.float64)
+    exact = (doubles == np.rint(doubles)) & (np.abs(doubles) < WHOLE)
     rows = np.flatnonzero(np.isfinite(single) & ~exact)
-    power = np.floor(np.log10(np.abs(found[rows]))).astype(np.int64)
+    power = np.floor(np.log10(np.abs(doubles[rows]))).astype(np.int64)
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
         places = digits - 1 - power
         easy = (places >= 0) & (places <= _EXACT_POWER)
         scale = 10.0 ** np.where(easy, places, 0)
-        near = np.rint(found[rows] * scale) / scale
+        near = np.rint(doubles[rows] * scale) / scale
         meant = easy & (near.astype(np.float32) == single[rows])
-        found[rows[meant]] = near[meant]
+        doubles[rows[meant]] = near[meant]
         rows, power = rows[~meant], power[~meant]
     rare, place = np.unique(single[rows], return_inverse=True)
-    found[rows] = np.array([float(str(one)) for one in rare], np.float64)[place]
-    return found.reshape(array.shape)
+    doubles[rows] = np.array([float(str(value)) for value in rare], np.float64)[place]
+    return doubles.reshape(array.shape)
 
 
 # Columns of text as numbers.
@@ -450,9 +450,9 @@ class Refused:
         wrong = np.flatnonzero(~np.isin(kinds, (*_READ, *_TEXTS) if self.words else _READ))
         self.count += wrong.size
         for row in wrong[:_LOOKED].tolist() if len(self._shown) < _SHOWN else ():
-            said = text(row)
-            if said not in self._shown and len(self._shown) < _SHOWN:
-                self._shown[said] = where(row), Kind(int(kinds[row]))
+            cell = text(row)
+            if cell not in self._shown and len(self._shown) < _SHOWN:
+                self._shown[cell] = where(row), Kind(int(kinds[row]))
 
     def message(self, last: str = "") -> str:
         """Return an error message for the whole column, or for the rows up to `last`.
@@ -460,7 +460,7 @@ class Refused:
         `last` is the position of a row, such as "line 12".
         """
         rule = self.rule
-        such = ", ".join(f"{_quoted(said)} in {where}" for said, (where, _) in self._shown.items())
+        such = ", ".join(f"{_quoted(cell)} in {where}" for cell, (where, _) in self._shown.items())
         first, (_, kind) = next(iter(self._shown.items()))
         rows = f"the rows up to {last}" if last else "the rows"
         return (
@@ -556,10 +556,15 @@ class NegativeGrades:
         Name of the column.
     below : {"half", "limit", "zero", "missing"}, optional
         Policy for values below detection.
+
+    Attributes
+    ----------
+    cells : int
+        Number of cells such as <0.01 and BDL that the policy gave a value.
     """
 
     def __init__(self, name: str, below: BelowDetection | None = None) -> None:
-        self.name, self.below = name, below
+        self.name, self.below, self.cells = name, below, 0
         self._negative, self._large = _Values(), _Values()
 
     @property
@@ -572,20 +577,23 @@ class NegativeGrades:
         """Number of values of 1e20 and more."""
         return self._large.count
 
-    def take(self, grade: Floats, done: int = 0) -> Floats:
+    def take(self, grade: Floats, done: int = 0, cells: int = 0) -> Floats:
         """Count the impossible grades of a chunk; return its grades after applying the policy.
 
-        `done` is the number of rows before the chunk.
+        `done` is the number of rows before the chunk, and `cells` the number of its cells below
+        detection, whose values `grade` has already.
         """
+        self.cells += cells
         self._large.add(grade, grade >= NO_GRADE, done)
         negative = grade < 0
         if not self._negative.add(grade, negative, done) or self.below is None:
             return grade
-        taken: Floats = np.where(negative, -grade * _SHARES[self.below], grade)
-        return taken
+        grades: Floats = np.where(negative, -grade * _SHARES[self.below], grade)
+        return grades
 
     def merge(self, later: NegativeGrades, done: int = 0) -> None:
         """Add the counts of a later part of the column, which begins after `done` rows."""
+        self.cells += later.cells
         self._negative.merge(later._negative, done)
         self._large.merge(later._large, done)
 
@@ -594,13 +602,14 @@ class NegativeGrades:
         policy = BELOW_DETECTION.index(self.below) if self.below else -1
         heads = [(each.count, each.first) for each in (self._negative, self._large)]
         values = [*self._negative.values.items(), *self._large.values.items()]
-        return np.array([(policy, 0), *heads, *values], np.float64)
+        return np.array([(policy, self.cells), *heads, *values], np.float64)
 
     @classmethod
     def restored(cls, name: str, rows: Floats) -> NegativeGrades:
         """Return the counts from an array that `stored` made."""
         policy = int(rows[0, 0])
         made = cls(name, BELOW_DETECTION[policy] if policy >= 0 else None)
+        made.cells = int(rows[0, 1])
         for each, (count, first) in zip(
             (made._negative, made._large), rows[1:3].tolist(), strict=True
         ):
@@ -609,6 +618,10 @@ class NegativeGrades:
             (made._negative if value < 0 else made._large).values[value] = int(many)
         return made
 
+    def notes(self) -> Iterator[str]:
+        """Yield a note on the cells below detection."""
+        yield from below_notes({self.name: self.cells}, self.below)
+
     def warnings(self, row: str, *, detection: bool = True) -> Iterator[str]:
         """Yield warnings about negative and large grades, which name the most frequent values.
 
@@ -616,7 +629,7 @@ class NegativeGrades:
         no detection limit.
         """
         if self.count:
-            said = f"{self.name} is negative in {self._negative.places(row)}"
+            start = f"{self.name} is negative in {self._negative.places(row)}"
             mark = f"missing={{{self.name!r}: {self._negative.commonest!r}}}"
             below = (
                 "if they are below detection, use below_detection='half' (or limit, zero, "
@@ -626,10 +639,10 @@ class NegativeGrades:
                 usual = self._negative.usual_mark
                 declared = f"missing={{{self.name!r}: {usual!r}}}"
                 often = f"; {usual!r} often stands for a missing value: then use {declared}"
-                yield f"{said}: {_COUNTED[self.below]}{often if usual is not None else ''}"
+                yield f"{start}: {_COUNTED[self.below]}{often if usual is not None else ''}"
             else:
                 yield (
-                    f"{said}; these values are used as they are: {below if detection else ''}if "
+                    f"{start}; these values are used as they are: {below if detection else ''}if "
                     f"one of them stands for a missing value, use {mark}"
                 )
         if self._large.count:
@@ -637,6 +650,16 @@ class NegativeGrades:
             yield (
                 f"{self.name} is {NO_GRADE:g} or more in {self._large.places(row)}; these values "
                 f"are used as they are: if one of them stands for a missing value, use {mark}"
+            )
+
+
+def below_notes(cells: Mapping[str, int], policy: BelowDetection | None) -> Iterator[str]:
+    """Yield a note for each column on its cells below detection, which the policy gave a value."""
+    for name, count in cells.items():
+        if count:
+            yield (
+                f"{name}: {counted(count, 'value')} below detection, read by below_detection="
+                f"{policy!r}"
             )
 
 

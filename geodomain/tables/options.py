@@ -135,43 +135,45 @@ def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
 
 def options_among(keywords: Mapping[str, object]) -> TableOptions:
     """Pick the keywords about a table from all keywords of a function; return `TableOptions`."""
-    said = among(TableKeywords, keywords)
-    return table_options(**said) if said else TableOptions()
+    own = among(TableKeywords, keywords)
+    return table_options(**own) if own else TableOptions()
 
 
-def options_of(said: TableSettings) -> TableOptions:
+def options_of(settings: TableSettings) -> TableOptions:
     """Convert settings to options; raises the errors of `table_options`."""
-    codes, own = _marks(() if said.missing is None else said.missing)
-    limits = said.detection_limit or {}
+    codes, own = _marks(() if settings.missing is None else settings.missing)
+    limits = settings.detection_limit or {}
     if not isinstance(limits, Mapping):
         message = (
             f"detection_limit is {limits!r}; it must name columns, such as {{'AU': {limits!r}}}"
         )
         raise TypeError(message)
-    turns, boxes, still = said.rotation, said.frame, (0.0, 0.0, 0.0)
+    turns, boxes, still = settings.rotation, settings.frame, (0.0, 0.0, 0.0)
     return TableOptions(
-        x=said.x,
-        y=said.y,
-        z=said.z,
-        dx=_unless_none(str, said.dx),
-        dy=_unless_none(str, said.dy),
-        dz=_unless_none(str, said.dz),
-        delimiter=_unless_none(read_delimiter, said.delimiter),
-        decimal=_unless_none(read_decimal, said.decimal),
+        x=settings.x,
+        y=settings.y,
+        z=settings.z,
+        dx=_unless_none(str, settings.dx),
+        dy=_unless_none(str, settings.dy),
+        dz=_unless_none(str, settings.dz),
+        delimiter=_unless_none(read_delimiter, settings.delimiter),
+        decimal=_unless_none(read_decimal, settings.decimal),
         missing=tuple(code for code in codes if not isinstance(code, str)),
         missing_words=tuple(code for code in codes if isinstance(code, str)),
-        encoding=read_encoding(said.encoding or "utf-8"),
-        position=_unless_none(read_position, said.position),
+        encoding=read_encoding(settings.encoding or "utf-8"),
+        position=_unless_none(read_position, settings.position),
         rotation=None
-        if turns is None or said.origin is None
+        if turns is None or settings.origin is None
         else LocalFrame(
-            read_turns(turns), read_point(said.origin), read_point(said.local_origin or still)
+            read_turns(turns),
+            read_point(settings.origin),
+            read_point(settings.local_origin or still),
         ),
         frame=None if boxes is None else LocalFrame(read_turns(boxes), still),
-        gslib_grid=None if said.gslib_grid is None else read_gslib_grid(said.gslib_grid),
-        points_are_middles=bool(said.points_are_middles),
+        gslib_grid=None if settings.gslib_grid is None else read_gslib_grid(settings.gslib_grid),
+        points_are_middles=bool(settings.points_are_middles),
         own_missing=own,
-        below_detection=_unless_none(read_below_detection, said.below_detection),
+        below_detection=_unless_none(read_below_detection, settings.below_detection),
         detection_limits=tuple((column, read_limit(limit)) for column, limit in limits.items()),
     )
 

@@ -43,8 +43,10 @@ def first_blocks(
 ) -> Blocks:
     """Return the blocks of those first rows whose coordinates and sizes are all numbers."""
     wanted = [*xyz, *(sizes or ())]
-    found = [[number(row[column]) for column in wanted] for row in sample if max(wanted) < len(row)]
-    numbers = np.array([row for row in found if None not in row], np.float64)
+    values = [
+        [number(row[column]) for column in wanted] for row in sample if max(wanted) < len(row)
+    ]
+    numbers = np.array([row for row in values if None not in row], np.float64)
     table = numbers.reshape(-1, len(wanted))
     return Blocks(table[:, :3], table[:, 3:] if sizes else None, position)
 
@@ -201,8 +203,8 @@ def _of_level(points: Floats, sizes: Floats, unit: float) -> float | None:
         return None
     level = _commonest(np.column_stack([points[:, 2], sizes]))[:_LEVEL]
     some = points[level]
-    one, other = np.triu_indices(len(some), 1)
-    return _agreed(some[other] - some[one], sizes[level][other], max(4.0, len(some) / 32), unit)
+    first, second = np.triu_indices(len(some), 1)
+    return _agreed(some[second] - some[first], sizes[level][second], max(4.0, len(some) / 32), unit)
 
 
 def _commonest(rows: Floats) -> NDArray[np.intp]:
@@ -394,7 +396,7 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
         The message names two such blocks or the lattice, and the rotation that they show.
     """
     local = frame.lattice
-    if local is None or not frame.said:
+    if local is None or not frame.stated:
         return
     unit = rounding_of(points[:_FEW])
     # The two rotations round, but blocks of one level must have exactly the same height.
@@ -405,24 +407,24 @@ def refuse_misfit(points: Floats, sizes: Floats | None, frame: Frame, name: str)
         return
     azimuth = turn.azimuth
     if frame.boxes is None:
-        known = say_turn(azimuth)
+        actual = say_turn(azimuth)
         message = (
-            f"{name}: its coordinates are already rotated by {known}: {turn.evidence}. "
+            f"{name}: its coordinates are already rotated by {actual}: {turn.evidence}. "
             f"{local.say_turns()} would rotate them twice. If they are world coordinates, leave "
-            f"out rotation= and origin=; to measure or split blocks, give frame={known!r} instead"
+            f"out rotation= and origin=; to measure or split blocks, give frame={actual!r} instead"
         )
         raise TableError(message)
     about_z = sum(angle for axis, angle in local.turns if axis == "z")
     mend = "correct its rotations"
     if all(axis == "z" for axis, _ in local.turns):
         mend = f"give frame={say_turn(round(about_z + azimuth, 6))!r}"
-    said = local.say_turns("frame")
-    message = f"{name}: {turn.evidence}. This contradicts {said}: {mend}"
+    stated = local.say_turns("frame")
+    message = f"{name}: {turn.evidence}. This contradicts {stated}: {mend}"
     if turn.pair is not None:
-        one, other = local.to_world(points[[*turn.pair]])
+        a, b = local.to_world(points[[*turn.pair]])
         message = (
-            f"{name}: blocks at ({_place(one)}) and ({_place(other)}) are one block size apart and "
-            f"would overlap each other with {said}: {mend}"
+            f"{name}: blocks at ({_place(a)}) and ({_place(b)}) are one block size apart and "
+            f"would overlap each other with {stated}: {mend}"
         )
     raise TableError(message)
 
@@ -524,8 +526,8 @@ def _lattice_steps(near: Floats, unit: float) -> Floats | None:
     A step is the offset of two block columns in plan. The first result is the shortest frequent
     step. The second is the shortest frequent step at right angles to the first.
     """
-    one, other = np.triu_indices(len(near), 1)
-    steps = near[other] - near[one]
+    begin, end = np.triu_indices(len(near), 1)
+    steps = near[end] - near[begin]
     steps[(steps[:, 0] < 0) | ((steps[:, 0] == 0) & (steps[:, 1] < 0))] *= -1
     lengths = np.hypot(*steps.T)
     order = np.argsort(lengths, kind="stable")[: 16 * len(near)]
@@ -590,18 +592,18 @@ def _overlapping(
     for along, across in ((0, 1), (1, 0)):
         lane = np.round((back[:, across] - back[0, across]) / sizes[:, across] * 4)
         order = np.lexsort([back[:, along], lane, *sizes.T, points[:, 2]])
-        one, other = order[:-1], order[1:]
-        same = (sizes[one] == sizes[other]).all(axis=1) & (points[one, 2] == points[other, 2])
-        size = sizes[one, :2]
+        first, second = order[:-1], order[1:]
+        same = (sizes[first] == sizes[second]).all(axis=1) & (points[first, 2] == points[second, 2])
+        size = sizes[first, :2]
         near = np.maximum(_NEAR * size, _ROUNDED * unit)
-        beside = np.abs(back[other] - back[one])[:, :2]
+        beside = np.abs(back[second] - back[first])[:, :2]
         same &= np.abs(beside[:, along] - size[:, along]) < near[:, along]
         same &= beside[:, across] < near[:, across]
-        offset = np.abs(points[other, :2] - points[one, :2])
+        offset = np.abs(points[second, :2] - points[first, :2])
         same &= (offset < size - near).all(axis=1)
         if same.any():
             pair = int(same.argmax())
-            return int(one[pair]), int(other[pair])
+            return int(first[pair]), int(second[pair])
     return None
 
 
@@ -637,13 +639,13 @@ class Rotation(NamedTuple):
     model: MicromineModel | None = None
     origins: tuple[Triple, Triple] | None = None
 
-    def prefer_world(self, found: dict[Triplet, Family]) -> dict[Triplet, Family]:
+    def prefer_world(self, sets: dict[Triplet, Family]) -> dict[Triplet, Family]:
         """If the file has columns of world coordinates, drop columns that are or may be local."""
-        world = {columns: family for columns, family in found.items() if family == WORLD}
-        if world and (self.rows or self.angles or DATAMINE in found.values()):
-            rest = {c: f for c, f in found.items() if f not in (WORLD, DATAMINE)}
+        world = {columns: family for columns, family in sets.items() if family == WORLD}
+        if world and (self.rows or self.angles or DATAMINE in sets.values()):
+            rest = {c: f for c, f in sets.items() if f not in (WORLD, DATAMINE)}
             return world if self.rows or self.angles else world | rest
-        return found
+        return sets
 
     def settle(
         self, names: Sequence[str], xyz: Triplet, table: str, *, named: bool, blocks: Blocks
@@ -666,14 +668,16 @@ class Rotation(NamedTuple):
             return None
         chosen = ", ".join(names[column] for column in xyz)
         if local and not named:
-            return self._known(local, chosen, table, blocks)
+            return self._local_frame(local, chosen, table, blocks)
         _warn(
             f"{table} is a rotated model ({local or self.angles}); {chosen} are used as world "
             "coordinates"
         )
         return None
 
-    def _known(self, local: str, chosen: str, table: str, blocks: Blocks) -> LocalFrame | None:
+    def _local_frame(
+        self, local: str, chosen: str, table: str, blocks: Blocks
+    ) -> LocalFrame | None:
         """Return the frame of centroids in a rotated model.
 
         Return None if the blocks show that the centroids are world coordinates. Raise TableError if
@@ -736,13 +740,13 @@ def datamine_prototype(names: Sequence[str], rows: Sequence[Sequence[str]]) -> L
     plain = [plain_name(name) for name in names]
     values: list[float] = []
     for name in (*_ORIGINS, *_TURNS):
-        found = set(_numbers(rows, plain.index(name))) if name in plain else set()
+        distinct = set(_numbers(rows, plain.index(name))) if name in plain else set()
         # The columns of the second and third rotation may be absent.
-        if not found and name in _TURNS[2:]:
-            found = {0.0}
-        if len(found) != 1:
-            return f"{name.upper()} {'differs among the rows' if found else 'is missing'}"
-        values += found
+        if not distinct and name in _TURNS[2:]:
+            distinct = {0.0}
+        if len(distinct) != 1:
+            return f"{name.upper()} {'differs among the rows' if distinct else 'is missing'}"
+        values += distinct
     turns = list(zip(values[6::2], values[7::2], strict=True))
     if any(axis not in (0.0, *_AXES) for axis, _ in turns):
         return "a ROTAXIS is not 0, 1, 2 or 3"
@@ -765,9 +769,9 @@ def datamine_origins(
     if not set(_ORIGINS) <= set(plain):
         return None
     values = [set(_numbers(rows, plain.index(name))) for name in _ORIGINS]
-    if any(len(found) != 1 for found in values):
+    if any(len(numbers) != 1 for numbers in values):
         return None
-    x, y, z, *local = (found.pop() for found in values)
+    x, y, z, *local = (numbers.pop() for numbers in values)
     world = (x, y, z)
     return (world, (local[0], local[1], local[2])) if any(world) and world != (*local,) else None
 

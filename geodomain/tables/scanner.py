@@ -124,7 +124,7 @@ class Place(NamedTuple):
     named: str = ""  # the position in words, if it is not a line
 
 
-def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -> str:
+def sentence(fault: Fault, place: Place, count: int, due: int, decimal: bytes) -> str:
     """Return an error message: fault, position and remedy.
 
     Parameters
@@ -133,7 +133,7 @@ def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -
         Kind of error.
     place : Place
         Position of the error.
-    found, due : int
+    count, due : int
         For a ragged row, the numbers of fields in the row and in the header.
     decimal : bytes
         The decimal mark of the table.
@@ -146,7 +146,7 @@ def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -
     where = f"{place.table}, {place.named or f'line {place.line}'}"
     match fault:
         case Fault.RAGGED:
-            fields = counted(found, "field")
+            fields = counted(count, "field")
             return (
                 f"{where}: the row has {fields}, but the header has {due}. Correct the row; a "
                 "field that contains the delimiter must be in double quotes."
@@ -257,14 +257,14 @@ class TextColumn:
         The text nan counts as a value, because it may be a label. If `number` is true, nan counts
         as missing.
         """
-        found: NDArray[np.bool_] = self._cells[1] != Kind.MISSING
-        if number or found.all():
-            return found
+        mask: NDArray[np.bool_] = self._cells[1] != Kind.MISSING
+        if number or mask.all():
+            return mask
         texts, codes = self.spellings()
         there: NDArray[np.bool_] = np.array(
             [not self.rule.is_missing(text.strip(BLANKS)) for text in texts], np.bool_
         )[codes]
-        return found | there
+        return mask | there
 
     def among(self, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Return the mask of rows whose value is one of the texts.
@@ -272,15 +272,15 @@ class TextColumn:
         Quotes and outer blanks of the value are ignored.
         """
         words = [text.encode(self._layout.encoding) for text in texts]
-        found = np.empty(self._rows, dtype=np.bool_)
+        mask = np.empty(self._rows, dtype=np.bool_)
         wanted = (ctypes.c_char_p * len(words))(*words)
-        self._call("among", self._text, self._which, len(words), wanted, found)
-        return found & self.present()
+        self._call("among", self._text, self._which, len(words), wanted, mask)
+        return mask & self.present()
 
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing; raise TableError for invalid cells."""
         numbers, kinds = self._cells
-        self.rule.require(kinds, self.said, self._where, words=words)
+        self.rule.require(kinds, self.text_of, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
@@ -295,7 +295,7 @@ class TextColumn:
 
     def tell(self, refused: Refused) -> None:
         """Add to `refused` the column's cells that are neither numbers nor missing."""
-        refused.add(self._cells[1], self.said, self._where)
+        refused.add(self._cells[1], self.text_of, self._where)
 
     def below_detection(self) -> int:
         """Count the cells below detection, such as <0.01, for which `numbers` assumes a value."""
@@ -305,12 +305,12 @@ class TextColumn:
         """Return the number in each cell (NaN if the cell is not a number), and the `Kind`."""
         return self._cells
 
-    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+    def distinct(self, earlier: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the distinct values as texts, and for each row the index of its value.
 
-        A missing value counts as the empty text. The list of texts begins with `known`.
+        A missing value counts as the empty text. The list of texts begins with `earlier`.
         """
-        places = {text: place for place, text in enumerate(known)}
+        places = {text: place for place, text in enumerate(earlier)}
         codes, present = np.empty(self._rows, np.intp), self.present()
         if not present.all():
             codes[~present] = places.setdefault("", len(places))
@@ -346,11 +346,11 @@ class TextColumn:
         places = np.empty((self._rows, 2), np.int64)
         self._call("places", self._which, places)
         begin, end = places.T
-        found = np.zeros(self._rows, np.bool_)
+        mask = np.zeros(self._rows, np.bool_)
         there = np.flatnonzero(end > begin)
         for at in (begin[there], end[there] - 1):
-            found[there] |= np.isin(self._text[at], _BLANKS)
-        return found
+            mask[there] |= np.isin(self._text[at], _BLANKS)
+        return mask
 
     @cached_property
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
@@ -377,7 +377,7 @@ class TextColumn:
         """The texts that mean a missing value in this column."""
         return {word.encode(self._layout.encoding) for word in self.rule.words}
 
-    def said(self, row: int) -> str:
+    def text_of(self, row: int) -> str:
         """Return the text of a row's cell, for a message."""
         text = self._field(row).decode(self._layout.encoding, "replace")
         return text.strip(BLANKS).replace('""', '"')
@@ -498,7 +498,7 @@ class Scanner:
         self._piece_bytes = piece_bytes or PIECE_BYTES
         self._handle = self._open(-1 if replaced is None else replaced)
         self._text: Bytes = np.empty(0, dtype=np.uint8)
-        self._found = ScanReport(*[0] * 11)
+        self._report = ScanReport(*[0] * 11)
         self._line = layout.data_line
         self._points, self._sizes = ReusedColumns(), ReusedColumns()
         self.close = weakref.finalize(self, core().text_close, self._handle)
@@ -527,22 +527,22 @@ class Scanner:
             text or out of range, a quote that is not closed or is closed within a field, a NUL
             byte.
         """
-        self._line += self._found.lines
+        self._line += self._report.lines
         self._text = text
         out = np.zeros(11, dtype=np.int64)
         self._call(
             "scan", text, text.size, int(final), self._piece_bytes, self._threads, out,
         )  # fmt: skip
-        self._found = ScanReport(*out.tolist())
+        self._report = ScanReport(*out.tolist())
         self._decided = self._decide()
-        if self._found.fault:
+        if self._report.fault:
             raise TableError(self._sentence())
-        return self._found
+        return self._report
 
     def follow(self, other: Scanner) -> None:
         """Continue the line count of `other`, after the text that `other` scanned last."""
-        self._line = other._line + other._found.lines
-        self._found = self._found._replace(lines=0)
+        self._line = other._line + other._report.lines
+        self._report = self._report._replace(lines=0)
 
     def give_back(self, rest: Bytes) -> None:
         """Subtract the lines of `rest` from the line count.
@@ -550,7 +550,7 @@ class Scanner:
         `rest` holds rows at the end of the scanned text. The next text begins with these rows.
         """
         ends = count_line_ends(rest.tobytes(), 0, rest.size)
-        self._found = self._found._replace(lines=self._found.lines - ends)
+        self._report = self._report._replace(lines=self._report.lines - ends)
 
     def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, int]:
         """Return the numbers in the scanned rows.
@@ -564,10 +564,10 @@ class Scanner:
         missing : int
             Number of rows that lack a coordinate.
         """
-        points = self._points.take(self._found.rows)
-        sizes = None if self._layout.sizes is None else self._sizes.take(self._found.rows)
+        points = self._points.take(self._report.rows)
+        sizes = None if self._layout.sizes is None else self._sizes.take(self._report.rows)
         self._call("values", points.T, None if sizes is None else sizes.T, self._threads)
-        missing = self._found.missing
+        missing = self._report.missing
         for row, wanted, value in self._decided:
             before = np.isnan(points[row]).any()  # undecided counts as missing
             (points if wanted < 3 or sizes is None else sizes)[row, wanted % 3] = value
@@ -596,7 +596,14 @@ class Scanner:
         """
         which = self._also.index(field)
         return TextColumn(
-            self, self._handle, self._text, self._found.rows, which, self._layout, field, self._line
+            self,
+            self._handle,
+            self._text,
+            self._report.rows,
+            which,
+            self._layout,
+            field,
+            self._line,
         )
 
     def places(self, field: int) -> NDArray[np.int64]:
@@ -604,13 +611,13 @@ class Scanner:
 
         `field` is one of `also`.
         """
-        places = np.empty((self._found.rows, 2), dtype=np.int64)
+        places = np.empty((self._report.rows, 2), dtype=np.int64)
         self._call("places", self._also.index(field), places)
         return places
 
     def ends(self) -> NDArray[np.int64]:
         """Return the byte offset (n,) at which each row ends, before its line end."""
-        ends = np.empty(self._found.rows, dtype=np.int64)
+        ends = np.empty(self._report.rows, dtype=np.int64)
         self._call("ends", ends)
         return ends
 
@@ -641,7 +648,7 @@ class Scanner:
         ValueError
             If a code has no cell.
         """
-        numbers = [_checked(each, self._found.rows) for each in codes]
+        numbers = [_checked(each, self._report.rows) for each in codes]
         counts = np.array([column.count for column in columns], dtype=np.int32)
         size = ctypes.c_int64()
         self._call(
@@ -685,7 +692,7 @@ class Scanner:
 
         Python's float rounds these numbers. `column` counts centroid and size columns from 0.
         """
-        table = np.empty((self._found.unsure, 4), dtype=np.int64)
+        table = np.empty((self._report.unsure, 4), dtype=np.int64)
         self._call("unsure", table)
         decided = []
         for row, wanted, begin, end in table.tolist():
@@ -704,20 +711,20 @@ class Scanner:
         return sentence(fault, place, 0, 0, self._layout.decimal)
 
     def _sentence(self) -> str:
-        found, layout = self._found, self._layout
-        fault = Fault(found.fault)
+        report, layout = self._report, self._layout
+        fault = Fault(report.fault)
         numeric = fault in (Fault.WORD, Fault.RANGE)
-        line = self._line + found.line
-        column = layout.names[self._wanted[found.detail]] if numeric else ""
+        line = self._line + report.line
+        column = layout.names[self._wanted[report.detail]] if numeric else ""
         place = Place(
             self._table,
             line,
-            self._line + found.last_line,
-            self._text[found.begin : min(found.end, found.begin + 1000)].tobytes(),
+            self._line + report.last_line,
+            self._text[report.begin : min(report.end, report.begin + 1000)].tobytes(),
             column,
             layout.place(line, column),
         )
-        return sentence(fault, place, found.detail, len(layout.names), layout.decimal)
+        return sentence(fault, place, report.detail, len(layout.names), layout.decimal)
 
 
 def _checked(codes: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
@@ -759,16 +766,16 @@ class TextChunks:
         self.bytes_read = fill(self._source, memoryview(head))
         return bytes(head[: self.bytes_read])
 
-    def each(
+    def chunks(
         self, chunk_bytes: int, progress: Progress | None
     ) -> Iterator[tuple[Bytes, ScanReport, bool]]:
         """Yield each chunk's text, its scan report, and whether it is the last chunk."""
         reader = Reader(self._source, min(chunk_bytes, LONGEST_ROW))
         try:
             for block in reader.blocks():
-                text, found = self._scan(block, self._scanner)
-                if found.consumed:
-                    yield text, found, block.final
+                text, report = self._scan(block, self._scanner)
+                if report.consumed:
+                    yield text, report, block.final
                 if progress is not None:
                     progress(*self._progress())
         finally:
@@ -792,9 +799,9 @@ class TextChunks:
 
         ahead = Ahead(reader.held_blocks(), scan)
         try:
-            for block, scanner, found in ahead.results():
-                if found.consumed:
-                    yield scanner, found
+            for block, scanner, report in ahead.results():
+                if report.consumed:
+                    yield scanner, report
                 reader.give(block)
                 if progress is not None:
                     progress(*self._progress())
@@ -814,8 +821,8 @@ class TextChunks:
         """
         text = self._text(block)
         self.bytes_read += block.end - HEADROOM
-        found = scanner.scan(text, final=block.final)
-        self._blank = 0 if found.rows else self._blank + found.consumed
+        report = scanner.scan(text, final=block.final)
+        self._blank = 0 if report.rows else self._blank + report.consumed
         if self._blank > LONGEST_BLANK:
             message = (
                 f"{self._name}, line {scanner.line}: more than {LONGEST_BLANK >> 20} MB of blank "
@@ -823,10 +830,10 @@ class TextChunks:
                 "last row"
             )
             raise TableError(message)
-        self._tail = text[found.consumed :].copy()
+        self._tail = text[report.consumed :].copy()
         if self._tail.size > LONGEST_ROW:
             self._refuse_tail(scanner)
-        return text, found
+        return text, report
 
     def _text(self, block: Block) -> Bytes:
         """Return the bytes that remain from the previous buffer, then the bytes of `block`."""

@@ -85,40 +85,25 @@ class PlaceSettings:
             raise ValueError(message)
 
 
+def _of_centroid(axis: str) -> str | None:
+    return setting(None, TEXT, f"Column of the centroid's {axis}.", hashed=True, metavar="COLUMN")
+
+
+def _of_size(axis: str) -> str | float | None:
+    text = f"Column of block sizes in {axis}, or one size for all blocks."
+    return setting(None, TEXT, text, hashed=True, metavar="COLUMN")
+
+
 @dataclass(frozen=True, kw_only=True)
 class TableSettings(PlaceSettings):
     """Settings for reading a table of blocks; `options_of` converts them to `TableOptions`."""
 
-    x: str | None = setting(
-        None, TEXT, "Column of the centroid's x.", hashed=True, metavar="COLUMN"
-    )
-    y: str | None = setting(
-        None, TEXT, "Column of the centroid's y.", hashed=True, metavar="COLUMN"
-    )
-    z: str | None = setting(
-        None, TEXT, "Column of the centroid's z.", hashed=True, metavar="COLUMN"
-    )
-    dx: str | float | None = setting(
-        None,
-        TEXT,
-        "Column of block sizes in x, or one size for all blocks.",
-        hashed=True,
-        metavar="COLUMN",
-    )
-    dy: str | float | None = setting(
-        None,
-        TEXT,
-        "Column of block sizes in y, or one size for all blocks.",
-        hashed=True,
-        metavar="COLUMN",
-    )
-    dz: str | float | None = setting(
-        None,
-        TEXT,
-        "Column of block sizes in z, or one size for all blocks.",
-        hashed=True,
-        metavar="COLUMN",
-    )
+    x: str | None = _of_centroid("x")
+    y: str | None = _of_centroid("y")
+    z: str | None = _of_centroid("z")
+    dx: str | float | None = _of_size("x")
+    dy: str | float | None = _of_size("y")
+    dz: str | float | None = _of_size("z")
     delimiter: str | None = setting(
         None,
         read_by("read_delimiter"),

@@ -86,37 +86,38 @@ def find_column(names: Sequence[str], wanted: str, table: str) -> int:
     """
     exact = [index for index, name in enumerate(names) if name == wanted]
     alike = [index for index, name in enumerate(names) if plain_name(name) == plain_name(wanted)]
-    found = exact if len(exact) == 1 else alike
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    places = exact if len(exact) == 1 else alike
+    if len(places) == 1:
+        return places[0]
+    if not places:
         message = f"{table} has no column {wanted!r}{closest(names, wanted)}; {listed(names)}"
     else:
         message = (
-            f"{table} has {len(found)} columns called {wanted!r} ({_places(found)}); rename all "
+            f"{table} has {len(places)} columns called {wanted!r} ({_places(places)}); rename all "
             "but one."
         )
     raise TableError(message)
 
 
 def matches(
-    names: Sequence[str], families: Sequence[Family], given: Sequence[int | None]
+    names: Sequence[str], families: Sequence[Family], chosen: Sequence[int | None]
 ) -> dict[Triplet, Family]:
     """Find each family whose three names are all in a header, in the order of `families`.
 
-    `given` holds the column that the user chose for each axis, or None. A chosen column counts as a
-    match in every family. If the user chose all three columns, the result is therefore one set.
+    `chosen` holds the column that the user chose for each axis, or None. A chosen column counts
+    as a match in every family. If the user chose all three columns, the result is therefore one
+    set.
     """
     plain = [plain_name(name) for name in names]
-    found: dict[Triplet, Family] = {}
+    sets: dict[Triplet, Family] = {}
     for family in families:
         columns = [
             (plain.index(name) if name in plain else None) if at is None else at
-            for name, at in zip(family.names, given, strict=True)
+            for name, at in zip(family.names, chosen, strict=True)
         ]
         if None not in columns:
-            found.setdefault(_triplet(columns), family)
-    return found
+            sets.setdefault(_triplet(columns), family)
+    return sets
 
 
 def _triplet(columns: Sequence[int | None]) -> Triplet:
@@ -143,11 +144,11 @@ def require_single(names: Sequence[str], columns: Triplet, table: str, options: 
         raise TableError(message)
 
 
-def refuse_ambiguity(names: Sequence[str], found: dict[Triplet, Family], table: str) -> None:
+def refuse_ambiguity(names: Sequence[str], sets: dict[Triplet, Family], table: str) -> None:
     """Raise TableError, with the candidates, if there is more than one set of centroid columns."""
-    if len(found) < 2:
+    if len(sets) < 2:
         return
-    candidates = "; ".join(_named(names, columns) for columns in found)
+    candidates = "; ".join(_named(names, columns) for columns in sets)
     message = (
         f"{table} has more than one set of centroid columns ({candidates}); "
         "choose one set with x=, y= and z=."
@@ -281,10 +282,10 @@ def _micromine_model(
     types = texts[0]
     if len(texts) < 2 or not _is_origin(texts[1], types, field_count):
         return []
-    found = [HeadRow("other", rows[0])]
+    head_rows = [HeadRow("other", rows[0])]
     if len(texts) > 2 and _is_rotation(texts[2], field_count):
-        found.append(HeadRow("other", rows[1]))
-    return found
+        head_rows.append(HeadRow("other", rows[1]))
+    return head_rows
 
 
 def _is_origin(cells: Sequence[str], types: Sequence[str], field_count: int) -> bool:

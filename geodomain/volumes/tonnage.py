@@ -302,10 +302,15 @@ class Wanted:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns to read, apart from centroids and sizes."""
-        labels = tuple(self.shares.values()) or (self.domain,)
-        density = (self.density,) if isinstance(self.density, str) else ()
+        labels = () if self.shares else (self.domain,)
         classes = (self.classification,) if self.classification else ()
-        return tuple(dict.fromkeys([*labels, *classes, *density, *self.grades]))
+        return tuple(dict.fromkeys([*labels, *classes, *self.amounts]))
+
+    @property
+    def amounts(self) -> tuple[str, ...]:
+        """The columns to read as numbers: shares, density and grades."""
+        density = (self.density,) if isinstance(self.density, str) else ()
+        return tuple(dict.fromkeys([*self.shares.values(), *density, *self.grades]))
 
 
 @dataclass
@@ -365,6 +370,8 @@ class Tonnage:
         counts once.
     negative : dict
         For each grade, counts of negative values.
+    below : dict of str to int
+        For each column of numbers, the number of cells below detection.
     unshared : dict
         For each domain with shares, the number of blocks whose share is missing.
     over : tuple, optional
@@ -384,6 +391,7 @@ class Tonnage:
         self.negative = {
             name: NegativeGrades(name, wanted.below_detection) for name in wanted.grades
         }
+        self.below: dict[str, int] = {}
         self.over: tuple[int, int] | None = None
         self.unshared: dict[str, int] = {}
         self.spelled = LabelSpellings(wanted.domain)
@@ -440,6 +448,11 @@ class Tonnage:
         for name, counts in zip(self._classes, tables, strict=True):
             self.all_blocks[name] = self.all_blocks.get(name, 0) + counts
         self.rows += len(points)
+
+    def add_below(self, cells: Callable[[str], int]) -> None:
+        """Count the cells below detection of a chunk; `cells` returns their number in a column."""
+        for name in self.wanted.amounts:
+            self.below[name] = self.below.get(name, 0) + cells(name)
 
     def _read(self, sizes: Floats, numbers: GiveNumbers, classes: GiveLabels | None) -> _Chunk:
         """Check and return the values of the blocks, with cut-off intervals and classes."""

@@ -183,8 +183,8 @@ struct FramedPoint {
     most = 1.0f;
     for (int k = 0; k < 3; ++k) {
       const double place = frame.place(k, value[k]);
-      const double kept = minimum(maximum(place, -kFarthestPlace), kFarthestPlace);
-      at[k] = static_cast<float>(kept);
+      const double bounded = minimum(maximum(place, -kFarthestPlace), kFarthestPlace);
+      at[k] = static_cast<float>(bounded);
       most = maximum_of(most, std::fabs(at[k]));
     }
     error = kBoxError * most;

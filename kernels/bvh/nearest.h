@@ -33,8 +33,8 @@ GD_HD NearestFound nearest_of(const MeshView& mesh, Vec3 p, const Noted* noted, 
   for (int i = 0; i < count; ++i) {
     if (!(reach[i].least <= most)) continue;
     const std::int32_t triangle = noted[i].triangle;
-    const NearestFound found = {foot_on(mesh.triangle(triangle), p, reach[i].parts), triangle};
-    if (best.triangle < 0 || found.is_before(best)) best = found;
+    const NearestFound candidate = {foot_on(mesh.triangle(triangle), p, reach[i].parts), triangle};
+    if (best.triangle < 0 || candidate.is_before(best)) best = candidate;
     // A rounded distance may be below the bound by doubles, but only slightly.
     most = minimum(most, best.foot.distance * (1.0 + 0x1p-50));
   }
@@ -113,12 +113,12 @@ struct FlatRange {
 template <class Number>
 GD_HD FlatRange<Number> flat_range(const FlatTriangle<Number>& t, const Vector<Number>& p,
                                    float moved) {
-  const FlatReach<Number> found(t, p);
-  const Number error = multiply_add(Number(kFlatError), found.edge + t.base, Number(moved));
-  const Number nearest = smaller(found.plane, found.edge);
+  const FlatReach<Number> flat(t, p);
+  const Number error = multiply_add(Number(kFlatError), flat.edge + t.base, Number(moved));
+  const Number nearest = smaller(flat.plane, flat.edge);
   const Number none(0.0f);
-  return {where_below(found.inside, none - error, found.edge, nearest) - error,
-          where_below(error, found.inside, nearest, found.edge) + error};
+  return {where_below(flat.inside, none - error, flat.edge, nearest) - error,
+          where_below(error, flat.inside, nearest, flat.edge) + error};
 }
 
 namespace flat_detail {
@@ -154,17 +154,17 @@ GD_HD FlatTriangle<float>::Side side(double along, double across) {
 
 // Builds a flat triangle from corners in units of the longest axis. A corner within 2^-26 of the
 // base is moved to it, and a shorter base is a point: `moved` includes these movements.
-GD_HD FlatTriangle<float> flat_triangle(const Vector<double>& one, const Vector<double>& two,
-                                        const Vector<double>& three) {
+GD_HD FlatTriangle<float> flat_triangle(const Vector<double>& a, const Vector<double>& b,
+                                        const Vector<double>& c) {
   using namespace flat_detail;
-  const Vector<double> sides[3] = {apart(two, one), apart(three, two), apart(one, three)};
+  const Vector<double> sides[3] = {apart(b, a), apart(c, b), apart(a, c)};
   double length = -1.0;
   int base = 0;
   for (int k = 0; k < 3; ++k) {
     const double square = sides[k].dot(sides[k]);
     if (square > length) length = square, base = k;
   }
-  const Vector<double> corner = base == 0 ? one : base == 1 ? two : three;
+  const Vector<double> corner = base == 0 ? a : base == 1 ? b : c;
   length = std::sqrt(length);
   const Vector<double> to_third = scaled(base == 0   ? sides[2]
                                          : base == 1 ? sides[0]
@@ -297,21 +297,21 @@ template <class Child>
 GD_HD Cylinder cylinder_around(int count, Child&& child) {
   Vector<float> sum = {0.0f, 0.0f, 0.0f}, centre = sum;
   for (int i = 0; i < count; ++i) {
-    const Cylinder one = child(i);
-    sum = plus(sum, times({one.normal[0], one.normal[1], one.normal[2]}, one.radius));
-    centre = plus(centre, times({one.centre[0], one.centre[1], one.centre[2]},
+    const Cylinder part = child(i);
+    sum = plus(sum, times({part.normal[0], part.normal[1], part.normal[2]}, part.radius));
+    centre = plus(centre, times({part.centre[0], part.centre[1], part.centre[2]},
                                 1.0f / static_cast<float>(count)));
   }
   const Vector<float> normal = direction_of(sum);
   float thickness = 0.0f, radius = 0.0f;
   for (int i = 0; i < count; ++i) {
-    const Cylinder one = child(i);
-    const Vector<float> off = apart({one.centre[0], one.centre[1], one.centre[2]}, centre);
-    const float upright = Vector<float>{one.normal[0], one.normal[1], one.normal[2]}.dot(normal);
+    const Cylinder part = child(i);
+    const Vector<float> off = apart({part.centre[0], part.centre[1], part.centre[2]}, centre);
+    const float upright = Vector<float>{part.normal[0], part.normal[1], part.normal[2]}.dot(normal);
     const float lean = std::sqrt(maximum_of(1.0f - upright * upright, 0.0f) + 0x1p-20f);
-    const float half = one.thickness + one.radius * lean;
+    const float half = part.thickness + part.radius * lean;
     thickness = maximum_of(thickness, std::fabs(off.dot(normal)) + half);
-    radius = maximum_of(radius, length(off) + one.thickness + one.radius);
+    radius = maximum_of(radius, length(off) + part.thickness + part.radius);
   }
   return cylinder(centre, normal, thickness, radius);
 }

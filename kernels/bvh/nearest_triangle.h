@@ -253,15 +253,15 @@ class NearestAsker {
       best_ = nearest_of(index_.mesh(), point_, few, count, best_);
       count = 0;
     };
-    for (const Doubtful& one : doubtful_) {
-      if (!(one.noted.least <= most_)) continue;
+    for (const Doubtful& doubtful : doubtful_) {
+      if (!(doubtful.noted.least <= most_)) continue;
       if (count == kMostNoted) among_few();
-      few[count++] = one.noted;
+      few[count++] = doubtful.noted;
     }
     among_few();
     if (best_.triangle != before) {
-      for (const Doubtful& one : doubtful_) {
-        if (one.noted.triangle == best_.triangle) best_packet_ = one.packet;
+      for (const Doubtful& doubtful : doubtful_) {
+        if (doubtful.noted.triangle == best_.triangle) best_packet_ = doubtful.packet;
       }
       const float most = most_in_places(best_.foot.distance, longest_);
       if (most < most_) lower(most);

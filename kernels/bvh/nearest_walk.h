@@ -75,7 +75,7 @@ class NearestWalk {
   GD_HD int noted_count() const { return has_room_ ? noted_count_ : -1; }
 
   // The result of a walk that decides.
-  GD_HD NearestFound found() {
+  GD_HD NearestFound result() {
     decide();
     return best_;
   }
@@ -171,22 +171,22 @@ class NearestWalk {
     }
   }
 
-  GD_HD void note(const Noted& one) {
+  GD_HD void note(const Noted& candidate) {
     if (noted_count_ == kMostNoted) forget();
     if (noted_count_ == kMostNoted) {
       if (!kDecides) return void(has_room_ = false);
       decide();
     }
-    noted_[noted_count_++] = one;
+    noted_[noted_count_++] = candidate;
   }
 
   // Removes listed triangles that are farther than the bound by now.
   GD_HD void forget() {
-    int kept = 0;
+    int count = 0;
     for (int i = 0; i < noted_count_; ++i) {
-      if (noted_[i].least <= most_) noted_[kept++] = noted_[i];
+      if (noted_[i].least <= most_) noted_[count++] = noted_[i];
     }
-    noted_count_ = kept;
+    noted_count_ = count;
   }
 
   GD_HD void decide() {

@@ -20,22 +20,22 @@ GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Vis
   const Vector<Number> end = spread<Number>(s.end);
   const Vector<Number> along = seen_from(start, end.x, end.y, end.z);
   for (int first = 0, count = kDevicePacket; first < count; first += kLanes) {
-    const auto taken = packet.template take<Number>(first);
-    count = taken.count;
+    const auto lanes = packet.template take<Number>(first);
+    count = lanes.count;
     const auto corner = [&](int k) {
-      return seen_from(start, taken.coordinate(k), taken.coordinate(k + 1),
-                       taken.coordinate(k + 2));
+      return seen_from(start, lanes.coordinate(k), lanes.coordinate(k + 1),
+                       lanes.coordinate(k + 2));
     };
     const Sifted sifted = sift(along, corner(0), corner(3), corner(6));
     const std::uint32_t there = kLanes == 1 ? 1u : (1u << (count - first)) - 1u;
     for (std::uint32_t open = (sifted.crossed | sifted.unsure) & there & ((1u << kLanes) - 1u);
          open != 0; open &= open - 1) {
       const int lane = trailing_zeros(open);
-      const auto corners = [&] { return taken.corners(lane); };
+      const auto corners = [&] { return lanes.corners(lane); };
       int answer = 1;
       if (sifted.unsure >> lane & 1) answer = crosses_close<Arithmetic>(s, corners());
       if (answer == kUnsure) sure = false;
-      if (answer == 1 && visit(corners, taken.index(lane))) return true;
+      if (answer == 1 && visit(corners, lanes.index(lane))) return true;
     }
   }
   return false;
@@ -57,15 +57,15 @@ static_assert(sizeof(Found) == 16, "as every compiler has it");
 
 struct Any {
   static constexpr bool kNearFirst = false, kAsksWhere = false;
-  bool sure = true, found = false;
+  bool sure = true, hit = false;
 
   template <class Arithmetic, class Corners, class Way>
   GD_HD bool take(const Segment&, const Corners&, std::int32_t, Way&) {
-    return found = true;
+    return hit = true;
   }
   // Like `crossed` calls of `take`.
-  GD_HD bool take_all(std::int32_t crossed) { return found |= crossed > 0; }
-  GD_HD bool answered() const { return sure | found; }
+  GD_HD bool take_all(std::int32_t crossed) { return hit |= crossed > 0; }
+  GD_HD bool answered() const { return sure | hit; }
 };
 
 struct Count {
@@ -94,7 +94,7 @@ struct Nearest {
     const Triangle t = corners_of();
     Span span = span_on_segment(s, t);
     if (span.low > best.high) return false;
-    if (span.high >= best.low && !(span.known() && best.known())) {
+    if (span.high >= best.low && !(span.is_exact() && best.is_exact())) {
       sure = settle<Arithmetic>(s, t, span);
       if (!sure) return true;
     }

@@ -92,8 +92,8 @@ struct Ray {
       // Like `aim` for a segment that is not clipped.
       constexpr double kInside = kRounding + 0x1p-46;
       const Doubles4 size = maximum(absolute(along), Doubles4(kInside));
-      const Floats4 one = Floats4(1.0f) / signed_as(size, along).rounded();
-      set(first.rounded(), one, Floats4(static_cast<float>(2.0 * kInside)) * absolute(one));
+      const Floats4 inverse = Floats4(1.0f) / signed_as(size, along).rounded();
+      set(first.rounded(), inverse, Floats4(static_cast<float>(2.0 * kInside)) * absolute(inverse));
       stretch = {0.0, 1.0};
       return true;
     }
@@ -180,9 +180,9 @@ class NearestBySpans {
   }
   void decide(const Segment& segment, const PacketRow* row, Ray& ray) {
     Nearest nearest;
-    for (const PacketRow* one : {row_, row}) {
-      const auto corners = [&] { return corners_of(*one); };
-      if (one) nearest.take<Full>(segment, corners, one->triangle, ray);
+    for (const PacketRow* each : {row_, row}) {
+      const auto corners = [&] { return corners_of(*each); };
+      if (each) nearest.take<Full>(segment, corners, each->triangle, ray);
     }
     best_ = float_span(nearest.best);
     if (nearest.triangle == row->triangle) row_ = row;

@@ -71,10 +71,10 @@ GD_HD Vec3 corner(const Triangle& t, int k) { return k % 3 == 0 ? t.a : k % 3 ==
 // alone on its side; `apart` also if all corners are in the plane.
 GD_HD Reach reach(const std::int8_t* side, int& alone) {
   for (alone = 0; alone < 3; ++alone) {
-    const int here = side[alone], one = side[(alone + 1) % 3], two = side[(alone + 2) % 3];
-    if (here == 0 && one == two && one != 0) return Reach::vertex;
-    if (here != 0 && one == 0 && two == 0) return Reach::edge;
-    if (here != 0 && here * one <= 0 && here * two <= 0) return Reach::through;
+    const int here = side[alone], next = side[(alone + 1) % 3], last = side[(alone + 2) % 3];
+    if (here == 0 && next == last && next != 0) return Reach::vertex;
+    if (here != 0 && next == 0 && last == 0) return Reach::edge;
+    if (here != 0 && here * next <= 0 && here * last <= 0) return Reach::through;
   }
   return Reach::apart;
 }
@@ -144,26 +144,26 @@ GD_HD bool meet_where_they_share(const Triangle& s, const Triangle& t) {
 // other as xz the determinant is that difference times the distances of a0 and b0 from the line.
 GD_HD Meeting meet(const Triangle& a, const Triangle& b) {
   using namespace contact_detail;
-  Meeting found;
+  Meeting meeting;
   bool planar[2];
   for (int which = 0; which < 2; ++which) {
     const Triangle& own = which ? b : a;
     const Triangle& other = which ? a : b;
-    std::int8_t* side = found.side[which];
+    std::int8_t* side = meeting.side[which];
     for (int k = 0; k < 3; ++k) {
       side[k] = static_cast<std::int8_t>(side_of_plane(other, corner(own, k)));
     }
-    if (side[0] != 0 && side[0] == side[1] && side[1] == side[2]) return found;
+    if (side[0] != 0 && side[0] == side[1] && side[1] == side[2]) return meeting;
     planar[which] = side[0] == 0 && side[1] == 0 && side[2] == 0;
   }
   if (planar[0] || planar[1]) {
     const int axis = broad_axis(a);
-    if (axis < 0 || !planar[0] || !planar[1] || turn(b.a, b.b, b.c, axis) == 0) return found;
-    found.contact = in_one_plane(a, b, axis, found.same_way);
-    return found;
+    if (axis < 0 || !planar[0] || !planar[1] || turn(b.a, b.b, b.c, axis) == 0) return meeting;
+    meeting.contact = in_one_plane(a, b, axis, meeting.same_way);
+    return meeting;
   }
   int alone[2];
-  const Reach reaches[2] = {reach(found.side[0], alone[0]), reach(found.side[1], alone[1])};
+  const Reach reaches[2] = {reach(meeting.side[0], alone[0]), reach(meeting.side[1], alone[1])};
   bool before = false, behind = false, level = false;
   for (int i = 1; i <= 2; ++i) {
     for (int j = 1; j <= 2; ++j) {
@@ -175,15 +175,15 @@ GD_HD Meeting meet(const Triangle& a, const Triangle& b) {
     }
   }
   const bool overlap = before && behind;
-  if (!overlap && !level) return found;
-  found.contact = Contact::point;
-  if (!overlap || reaches[0] == Reach::vertex || reaches[1] == Reach::vertex) return found;
+  if (!overlap && !level) return meeting;
+  meeting.contact = Contact::point;
+  if (!overlap || reaches[0] == Reach::vertex || reaches[1] == Reach::vertex) return meeting;
   const bool edge_a = reaches[0] == Reach::edge, edge_b = reaches[1] == Reach::edge;
-  found.apex[0] = static_cast<std::int8_t>(alone[0]);
-  found.apex[1] = static_cast<std::int8_t>(alone[1]);
-  found.contact = edge_a ? (edge_b ? Contact::edges : Contact::edge_in_face)
-                         : (edge_b ? Contact::face_on_edge : Contact::cross);
-  return found;
+  meeting.apex[0] = static_cast<std::int8_t>(alone[0]);
+  meeting.apex[1] = static_cast<std::int8_t>(alone[1]);
+  meeting.contact = edge_a ? (edge_b ? Contact::edges : Contact::edge_in_face)
+                           : (edge_b ? Contact::face_on_edge : Contact::cross);
+  return meeting;
 }
 
 // A quick test in doubles: whether a plane separates two triangles. It tries the first triangle's

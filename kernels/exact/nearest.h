@@ -161,9 +161,9 @@ GD_HD double larger_size(const Pair3& a, const Pair3& b) {
 
 // All factors are scaled near 1 first: the edge by its own size, the rest by the overall size, so
 // that edges much shorter or longer than the distance lose no precision either.
-GD_NOINLINE Foot foot_on_edge(const Place3& one, const Place3& two, const Place3& p) {
-  const bool in_order = comes_before(one, two);
-  const Place3 &first = in_order ? one : two, &last = in_order ? two : one;
+GD_NOINLINE Foot foot_on_edge(const Place3& a, const Place3& b, const Place3& p) {
+  const bool in_order = comes_before(a, b);
+  const Place3 &first = in_order ? a : b, &last = in_order ? b : a;
   const Pair3 along = difference(last.at, first.at), off = difference(p.at, first.at);
   const UnitScale edge = unit_scale(largest_part(along));
   const UnitScale all = unit_scale(larger_size(along, off));
@@ -276,9 +276,9 @@ namespace nearest_detail {
 // The squared distance to an edge.
 GD_HD double edge_square(const Vector<double>& from, const Vector<double>& along, double square) {
   const double share = from.dot(along) / maximum(square, 0x1p-900);
-  const double kept = minimum(maximum(share, 0.0), 1.0);
-  const Vector<double> rest = {from.x - kept * along.x, from.y - kept * along.y,
-                               from.z - kept * along.z};
+  const double clamped = minimum(maximum(share, 0.0), 1.0);
+  const Vector<double> rest = {from.x - clamped * along.x, from.y - clamped * along.y,
+                               from.z - clamped * along.z};
   return rest.dot(rest);
 }
 
@@ -328,9 +328,9 @@ GD_HD TriangleReach reach_of(const Triangle& t, Vec3 point) {
 }
 
 // The nearest point of an edge.
-GD_HD Foot foot_on_edge(Vec3 one, Vec3 two, Vec3 point) {
+GD_HD Foot foot_on_edge(Vec3 a, Vec3 b, Vec3 point) {
   using nearest_detail::Place3;
-  return nearest_detail::foot_on_edge(Place3(one), Place3(two), Place3(point));
+  return nearest_detail::foot_on_edge(Place3(a), Place3(b), Place3(point));
 }
 
 // The nearest point of a triangle, searched in the given parts, in the face first.

@@ -187,7 +187,7 @@ GD_HD bool place_on_segment(const Segment& s, const Triangle& t, Place& place) {
 struct Span {
   double low, high;
 
-  GD_HD bool known() const { return low == high; }
+  GD_HD bool is_exact() const { return low == high; }
 };
 
 // How far t may lie outside the quotients of the volumes' bounds: all roundings together are less

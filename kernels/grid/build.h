@@ -181,7 +181,7 @@ inline void GridBuilder::count_block(Node& node, const TriangleBlock& block, int
   Slabs* const slabs = node.slabs.get();
   const BlockFootprints boxes(block, node.frame, sample_x, sample_y);
   TouchedCells touched;
-  std::uint64_t taken[kSize];
+  std::uint64_t box_slabs[kSize];
   bool walls[kSize];
   int sampled[kSize], sampled_count = 0;
   for (int k = 0; k < size; ++k) {
@@ -195,7 +195,7 @@ inline void GridBuilder::count_block(Node& node, const TriangleBlock& block, int
     const bool wall = !boxes.slants(k) && is_vertical<Full>(t);
     const Stamp stamp = stamps[k] = make_stamp(node.frame, box, wall);
     if (boxes.is_small(k)) {
-      taken[k] = slabs_of(box);
+      box_slabs[k] = slabs_of(box);
       walls[k] = wall;
       touched.add(k, stamp.cell, box.i1 > box.i0, box.j1 > box.j0,
                   static_cast<std::uint32_t>(node.frame.x.cells));
@@ -211,7 +211,7 @@ inline void GridBuilder::count_block(Node& node, const TriangleBlock& block, int
     });
   }
   for (const TouchedCells::Touch& touch : touched) {
-    atomic_or(&slabs[touch.cell].occupied, taken[touch.triangle]);
+    atomic_or(&slabs[touch.cell].occupied, box_slabs[touch.triangle]);
     counts[std::int64_t{2} * touch.cell + walls[touch.triangle]] += 1;
   }
   for (int n = 0; n < sampled_count; ++n) {
@@ -446,7 +446,7 @@ Status answer(const void* handle, const void* const* columns, const std::int64_t
     team.run(rows, kPointsToPiece, [&](std::int64_t begin, std::int64_t end, int) {
       piece(grid, points, begin, end, first);
     });
-    *refused = first.found();
+    *refused = first.row();
   });
 }
 

@@ -110,14 +110,14 @@ struct GridView {
 
   // The cell of the finest grid there, and that grid's frame.
   GD_HD std::int64_t cell(Vec3 q, Axis& z) const {
-    std::int64_t found = whole.cell(q);
+    std::int64_t leaf = whole.cell(q);
     z = whole.frame.z;
-    for (std::int32_t count; (count = lists[found].count) < 0;) {
+    for (std::int32_t count; (count = lists[leaf].count) < 0;) {
       const Grid& grid = grids[~count];
-      found = grid.cell(q);
+      leaf = grid.cell(q);
       z = grid.frame.z;
     }
-    return found;
+    return leaf;
   }
 };
 static_assert(sizeof(GridView) == 216, "as every compiler has it");

@@ -187,10 +187,10 @@ Resolution without_long(const Load& load, std::int64_t count, Team& team, Pick&&
         }
         return sum;
       });
-  double kept = 0.0;
+  double total = 0.0;
   for (std::size_t power = 0; power < by_length.entries.size(); ++power) {
-    kept += by_length.entries[power];
-    if (kept <= load.allowance()) continue;
+    total += by_length.entries[power];
+    if (total <= load.allowance()) continue;
     resolution.most = std::ldexp(1.0, static_cast<int>(power));
     break;
   }

@@ -90,7 +90,7 @@ inline std::int64_t mark_blocks(const PointsView& points, std::int64_t rows, Axi
   std::int64_t line = 0, place = 0;
   unsigned byte = bits[0];  // the byte at `place`, not yet written: rows along x share it
   Vec3 last = {};
-  std::int64_t row = 0, found = 0;
+  std::int64_t row = 0, hits = 0;
   for (; row < rows; ++row) {
     const Vec3 p = points[row];
     if (row == 0 || p.y != last.y || p.z != last.z) {
@@ -107,11 +107,11 @@ inline std::int64_t mark_blocks(const PointsView& points, std::int64_t rows, Axi
       place = cell / 8;
       byte = bits[place];
     }
-    found += byte >> (cell % 8) & 1u;
+    hits += byte >> (cell % 8) & 1u;
     byte |= 1u << (cell % 8);
   }
   bits[place] = static_cast<std::uint8_t>(byte);
-  again += found;
+  again += hits;
   return row;
 }
 

@@ -72,12 +72,12 @@ extern "C" __global__ void geodomain_brute_nearest(BruteView brute, const double
 // `taken` is the number of crossings stored for each segment so far.
 extern "C" __global__ void geodomain_brute_all(BruteView brute, const double* ends,
                                                std::uint32_t rows, const std::int64_t* offsets,
-                                               std::uint32_t* taken, Found* out) {
+                                               std::uint32_t* written, Found* out) {
   for_crossing(brute, ends, rows,
                [=](std::uint64_t row, const Segment& s, const Triangle& t, std::int32_t index) {
                  Place place;
                  place_on_segment<Full>(s, t, place);
-                 out[offsets[row] + atomicAdd(taken + row, 1u)] = {place.t, index};
+                 out[offsets[row] + atomicAdd(written + row, 1u)] = {place.t, index};
                });
 }
 

@@ -20,11 +20,11 @@ struct FoundComponents {
 
 // A tree over the triangles of a component that are near one of its partners; if there are more
 // than a few partners, over all triangles.
-BoxTree tree_of(const FoundComponents& found, const Members& members, std::size_t component,
+BoxTree tree_of(const FoundComponents& parts, const Members& members, std::size_t component,
                 const std::vector<Bounds>& partners) {
   std::vector<BoxTree::Leaf> leaves;
   for (std::size_t i = members.start[component]; i < members.start[component + 1]; ++i) {
-    const Bounds box = box_of(found.mesh.triangle(members.triangles[i]));
+    const Bounds box = box_of(parts.mesh.triangle(members.triangles[i]));
     bool near = partners.size() > 8;
     for (std::size_t k = 0; k < partners.size() && !near; ++k) near = boxes_meet(box, partners[k]);
     if (near) leaves.push_back({box, members.triangles[i]});
@@ -54,15 +54,15 @@ GD_API Status geodomain_components_create(const double* vertices, std::int64_t v
                                           std::int32_t* flags, void** handle) {
   return guarded([&] {
     FloatGuard guard;
-    std::unique_ptr<FoundComponents> found(
+    std::unique_ptr<FoundComponents> parts(
         new FoundComponents{{vertices, triangles, triangle_count}, {}, {}});
-    found->components = PieceFinder(found->mesh, vertex_count).find();
-    found->boxes = boxes_of(found->mesh, found->components);
-    *count = found->components.count;
-    flags[0] = found->components.closed;
-    flags[1] = found->components.balanced;
-    flags[2] = found->components.uses.empty();
-    *handle = found.release();
+    parts->components = PieceFinder(parts->mesh, vertex_count).find();
+    parts->boxes = boxes_of(parts->mesh, parts->components);
+    *count = parts->components.count;
+    flags[0] = parts->components.closed;
+    flags[1] = parts->components.balanced;
+    flags[2] = parts->components.uses.empty();
+    *handle = parts.release();
   });
 }
 GD_DESCRIBE(geodomain_components_create);
@@ -74,9 +74,9 @@ GD_DESCRIBE(geodomain_components_free);
 
 // component: for each triangle, -1 if two of its corners are equal; boxes: (count, 2, 3).
 GD_API void geodomain_components_read(const void* handle, std::int32_t* component, double* boxes) {
-  const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
-  std::copy(found.components.component.begin(), found.components.component.end(), component);
-  for (const Bounds& box : found.boxes) {
+  const FoundComponents& parts = *static_cast<const FoundComponents*>(handle);
+  std::copy(parts.components.component.begin(), parts.components.component.end(), component);
+  for (const Bounds& box : parts.boxes) {
     for (const Vec3& end : {box.low, box.high}) {
       *boxes++ = end.x;
       *boxes++ = end.y;
@@ -93,8 +93,8 @@ GD_API Status geodomain_components_near(const void* handle, const std::int32_t* 
                                         std::int64_t cluster_count, std::int64_t most,
                                         std::int32_t* pairs, std::int64_t* count) {
   return guarded([&] {
-    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
-    write_pairs(near_pairs(found.boxes, cluster, cluster_count, most), pairs, count);
+    const FoundComponents& parts = *static_cast<const FoundComponents*>(handle);
+    write_pairs(near_pairs(parts.boxes, cluster, cluster_count, most), pairs, count);
   });
 }
 GD_DESCRIBE(geodomain_components_near, 4);
@@ -103,8 +103,8 @@ GD_DESCRIBE(geodomain_components_near, 4);
 GD_API Status geodomain_components_contacts(const void* handle, std::int64_t most,
                                             std::int32_t* pairs, std::int64_t* count) {
   return guarded([&] {
-    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
-    write_pairs(contact_pairs(found.mesh, found.components.component, found.boxes, most), pairs,
+    const FoundComponents& parts = *static_cast<const FoundComponents*>(handle);
+    write_pairs(contact_pairs(parts.mesh, parts.components.component, parts.boxes, most), pairs,
                 count);
   });
 }
@@ -118,9 +118,9 @@ GD_API Status geodomain_components_above(const void* handle, const std::int32_t*
                                          std::int64_t cluster_count, int threads,
                                          std::int32_t* above, std::int32_t* highest) {
   return guarded([&] {
-    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
+    const FoundComponents& parts = *static_cast<const FoundComponents*>(handle);
     Team team(threads);
-    next_above(found.mesh, found.components.component, cluster, cluster_count, team, above,
+    next_above(parts.mesh, parts.components.component, cluster, cluster_count, team, above,
                highest);
   });
 }
@@ -132,9 +132,9 @@ GD_API Status geodomain_components_inside(const void* handle, const std::int32_t
                                           std::int64_t pair_count, int threads,
                                           std::uint8_t* inside) {
   return guarded([&] {
-    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
+    const FoundComponents& parts = *static_cast<const FoundComponents*>(handle);
     Team team(threads);
-    are_inside(found.mesh, Members(found.components), pairs, pair_count, team, inside);
+    are_inside(parts.mesh, Members(parts.components), pairs, pair_count, team, inside);
   });
 }
 GD_DESCRIBE(geodomain_components_inside);
@@ -145,15 +145,15 @@ GD_API Status geodomain_components_relate(const void* handle, const std::int32_t
                                           std::int64_t pair_count, const std::int8_t* outward,
                                           std::int64_t limit, int threads, std::int32_t* seen) {
   return guarded([&] {
-    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
-    const Members members(found.components);
-    std::vector<std::vector<Bounds>> partners(found.boxes.size());
+    const FoundComponents& parts = *static_cast<const FoundComponents*>(handle);
+    const Members members(parts.components);
+    std::vector<std::vector<Bounds>> partners(parts.boxes.size());
     for (std::int64_t i = 0; i < 2 * pair_count; ++i) {
       const std::size_t other = static_cast<std::size_t>(pairs[i ^ 1]);
-      partners[static_cast<std::size_t>(pairs[i])].push_back(found.boxes[other]);
+      partners[static_cast<std::size_t>(pairs[i])].push_back(parts.boxes[other]);
     }
     Team team(threads);
-    std::vector<std::unique_ptr<BoxTree>> trees(found.boxes.size());
+    std::vector<std::unique_ptr<BoxTree>> trees(parts.boxes.size());
     const auto tree = [&](std::int64_t end) -> const BoxTree& {
       return *trees[static_cast<std::size_t>(pairs[end])];
     };
@@ -162,7 +162,7 @@ GD_API Status geodomain_components_relate(const void* handle, const std::int32_t
                for (std::size_t i = static_cast<std::size_t>(begin);
                     i < static_cast<std::size_t>(end); ++i) {
                  if (partners[i].empty()) continue;
-                 trees[i].reset(new BoxTree(tree_of(found, members, i, partners[i])));
+                 trees[i].reset(new BoxTree(tree_of(parts, members, i, partners[i])));
                }
              });
     struct Work {
@@ -181,7 +181,7 @@ GD_API Status geodomain_components_relate(const void* handle, const std::int32_t
     team.run(static_cast<std::int64_t>(works.size()), 1, [&](std::int64_t at, std::int64_t, int) {
       const Work& work = works[static_cast<std::size_t>(at)];
       std::atomic<std::int32_t>& total = all[static_cast<std::size_t>(work.pair)];
-      Relation relation(found.mesh, found.components, outward, total.load());
+      Relation relation(parts.mesh, parts.components, outward, total.load());
       std::int64_t left = work.limit;
       tree(2 * work.pair)
           .visit_pairs(tree(2 * work.pair + 1), work.task, [&](std::int32_t a, std::int32_t b) {

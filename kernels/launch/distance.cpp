@@ -44,7 +44,7 @@ NearestFound found_by_walk(const NearestView& view, OpenBox* open, Vec3 p) {
   }
   NearestWalk<Alone, true> again(view, open, noted, p, true);
   again.go();
-  return again.found();
+  return again.result();
 }
 
 }  // namespace
@@ -88,17 +88,17 @@ GD_API Status geodomain_distance_nearest(const void* handle, const void* const* 
           const Vec3 p = points[row];
           const PointKind kind = kind_of(p);
           if (kind == PointKind::too_far) first.keep(row);
-          NearestFound found = {{NAN, {NAN, NAN, NAN}}, -1};
-          if (kind == PointKind::finite) found = asker.ask(p);
-          distance[row] = found.foot.distance;
-          if (triangle) triangle[row] = found.triangle;
+          NearestFound nearest = {{NAN, {NAN, NAN, NAN}}, -1};
+          if (kind == PointKind::finite) nearest = asker.ask(p);
+          distance[row] = nearest.foot.distance;
+          if (triangle) triangle[row] = nearest.triangle;
           if (!place) continue;
-          const Vec3 at = found.foot.point;
+          const Vec3 at = nearest.foot.point;
           place[3 * row] = at.x, place[3 * row + 1] = at.y, place[3 * row + 2] = at.z;
         }
       });
     }
-    *refused = first.found();
+    *refused = first.row();
   });
 }
 GD_DESCRIBE(geodomain_distance_nearest, 6, 7);
@@ -119,10 +119,10 @@ GD_API Status geodomain_distance_walk(const double* vertices, const std::int32_t
     std::vector<OpenBox> open(kMostOpen);
     const PointsView points = points_view(columns, strides);
     for (std::int64_t row = 0; row < rows; ++row) {
-      const NearestFound found = found_by_walk(view, open.data(), points[row]);
-      const Vec3 at = found.foot.point;
-      distance[row] = found.foot.distance;
-      triangle[row] = found.triangle;
+      const NearestFound nearest = found_by_walk(view, open.data(), points[row]);
+      const Vec3 at = nearest.foot.point;
+      distance[row] = nearest.foot.distance;
+      triangle[row] = nearest.triangle;
       place[3 * row] = at.x, place[3 * row + 1] = at.y, place[3 * row + 2] = at.z;
     }
   });

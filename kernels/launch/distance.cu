@@ -50,39 +50,39 @@ extern "C" __global__ void geodomain_distance_note(NearestView view, PointsView 
   const std::int64_t i = thread_row();
   const Vec3 p = i < rows ? points[order[i]] : Vec3{};
   const bool asks = i < rows && kind_of(p) == PointKind::finite;
-  Noted found[kMostNoted];
-  NearestWalk<Warp, false> walk(view, open[threadIdx.x / 32], found, asks ? p : Vec3{}, asks);
+  Noted candidates[kMostNoted];
+  NearestWalk<Warp, false> walk(view, open[threadIdx.x / 32], candidates, asks ? p : Vec3{}, asks);
   walk.go();
   if (i >= rows) return;
   const int count = walk.noted_count();
-  for (int k = 0; k < count; ++k) noted[k * rows + i] = found[k].triangle;
+  for (int k = 0; k < count; ++k) noted[k * rows + i] = candidates[k].triangle;
   if (count < kMostNoted) noted[(count < 0 ? 0 : count) * rows + i] = count < 0 ? kNoRoom : -1;
 }
 
 namespace {
 
 // A distance, or with `whole` a row of distance, x, y, z and triangle.
-__device__ void write(const NearestFound& found, std::int64_t row, std::int32_t whole,
+__device__ void write(const NearestFound& nearest, std::int64_t row, std::int32_t whole,
                       double* out) {
   if (!whole) {
-    out[row] = found.foot.distance;
+    out[row] = nearest.foot.distance;
     return;
   }
   double* const to = out + 5 * row;
-  to[0] = found.foot.distance;
-  to[1] = found.foot.point.x;
-  to[2] = found.foot.point.y;
-  to[3] = found.foot.point.z;
-  to[4] = found.triangle;
+  to[0] = nearest.foot.distance;
+  to[1] = nearest.foot.point.x;
+  to[2] = nearest.foot.point.y;
+  to[3] = nearest.foot.point.z;
+  to[4] = nearest.triangle;
 }
 
 // The listed triangles that doubles do not exclude.
 struct Left {
   int count = 0;
-  std::int32_t inside = -1;  // the triangle whose face certainly contains the foot
-  bool has_one_edge = true;  // whether all are nearest in the same edge
-  std::int32_t lowest = -1;  // the lowest triangle of that edge
-  std::int32_t one, two;     // the vertices of the edge, the lower one first
+  std::int32_t inside = -1;          // the triangle whose face certainly contains the foot
+  bool has_one_edge = true;          // whether all are nearest in the same edge
+  std::int32_t lowest = -1;          // the lowest triangle of that edge
+  std::int32_t edge_low, edge_high;  // the vertices of the edge, the lower one first
 
   __device__ void add(const MeshView& mesh, std::int32_t triangle, std::uint32_t parts) {
     ++count;
@@ -92,8 +92,8 @@ struct Left {
     const std::int32_t* const corner = mesh.triangles + 3 * static_cast<std::int64_t>(triangle);
     const std::int32_t a = corner[edge], b = corner[edge == 2 ? 0 : edge + 1];
     const std::int32_t low = a < b ? a : b, high = a < b ? b : a;
-    if (lowest >= 0 && !(low == one && high == two)) has_one_edge = false;
-    one = low, two = high;
+    if (lowest >= 0 && !(low == edge_low && high == edge_high)) has_one_edge = false;
+    edge_low = low, edge_high = high;
     if (lowest < 0 || triangle < lowest) lowest = triangle;
   }
 };
@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads, 6)
     const Triangle t = mesh.triangle(left.inside);
     write({foot_on(t, p, kFace), left.inside}, row, whole, out);
   } else if (left.has_one_edge) {
-    noted[i] = left.lowest, noted[rows + i] = left.one, noted[2 * rows + i] = left.two;
+    noted[i] = left.lowest, noted[rows + i] = left.edge_low, noted[2 * rows + i] = left.edge_high;
     on_edges.append(static_cast<std::uint32_t>(i));
   } else {
     others.append(static_cast<std::uint32_t>(i));
@@ -153,8 +153,8 @@ extern "C" __global__ void geodomain_distance_edges(MeshView mesh, PointsView po
                                                     double* out, RowList on_edges) {
   share(*on_edges.count, [&](std::uint32_t place) {
     const std::uint32_t i = on_edges.rows[place], row = order[i];
-    const Vec3 one = mesh.vertex(noted[rows + i]), two = mesh.vertex(noted[2 * rows + i]);
-    write({foot_on_edge(one, two, points[row]), noted[i]}, row, whole, out);
+    const Vec3 a = mesh.vertex(noted[rows + i]), b = mesh.vertex(noted[2 * rows + i]);
+    write({foot_on_edge(a, b, points[row]), noted[i]}, row, whole, out);
   });
 }
 
@@ -187,5 +187,5 @@ extern "C" __global__ void geodomain_distance_rest(NearestView view, PointsView 
   NearestWalk<Warp, true> walk(view, open[threadIdx.x / 32], few, asks ? points[row] : Vec3{},
                                asks);
   walk.go();
-  if (asks) write(walk.found(), row, whole, out);
+  if (asks) write(walk.result(), row, whole, out);
 }

@@ -30,13 +30,13 @@ GD_DESCRIBE(geodomain_footprint_free);
 
 // Whether the footprint ends inside the plan of each block from lows to highs, (rows, 3).
 GD_API Status geodomain_footprint_ends(const void* handle, const double* lows, const double* highs,
-                                       std::int64_t rows, int threads, std::uint8_t* found) {
+                                       std::int64_t rows, int threads, std::uint8_t* ends) {
   return guarded([&] {
     const FootprintEnd& footprint = *static_cast<const FootprintEnd*>(handle);
     Team team(rows > 64 ? threads : 1);
     team.run(rows, 64, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
-        found[i] = footprint.ends_in(block_between(lows + 3 * i, highs + 3 * i));
+        ends[i] = footprint.ends_in(block_between(lows + 3 * i, highs + 3 * i));
       }
     });
   });

@@ -193,9 +193,9 @@ GD_API Status geodomain_grid_on_surface(const void* handle, const void* const* c
                 [out](const GridView* grid, const PointsView& points, std::int64_t begin,
                       std::int64_t end, LowestRow& first) {
                   for (std::int64_t row = begin; row < end; ++row) {
-                    const Answer found = on_surface(*grid, points[row]);
-                    if (found == Answer::undecided) first.keep(row);
-                    out[row] = static_cast<std::uint8_t>(found);
+                    const Answer answer = on_surface(*grid, points[row]);
+                    if (answer == Answer::undecided) first.keep(row);
+                    out[row] = static_cast<std::uint8_t>(answer);
                   }
                 });
 }

@@ -150,13 +150,13 @@ GD_API Status geodomain_lattice_look_up(const void* const* columns, const std::i
   return guarded([&] {
     FloatGuard guard;
     const RulerTable x(values[0], counts[0]), y(values[1], counts[1]), z(values[2], counts[2]);
-    const LatticeAnswers known = {
+    const LatticeAnswers answers = {
         {x.view(), y.view(), z.view(), static_cast<std::int32_t>((counts[2] + 63) / 64), bits},
         crossings,
         {{box[0], box[1], box[2]}, {box[3], box[4], box[5]}}};
     const PointsView points = points_view(columns, strides);
     Team(threads).run(rows, 16384, [&](std::int64_t begin, std::int64_t end, int) {
-      known.answer(points, begin, end, out);
+      answers.answer(points, begin, end, out);
     });
   });
 }

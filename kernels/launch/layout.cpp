@@ -83,9 +83,9 @@ class Layout {
       const std::string letters = std::is_signed_v<Field> ? "bh_i___q" : "BH_I___Q";
       return letters.substr(sizeof(Field) - 1, 1);
     } else {
-      const auto found = names_.find(typeid(Field));
-      if (found == names_.end()) throw std::logic_error("a field's structure is not described");
-      return found->second;
+      const auto entry = names_.find(typeid(Field));
+      if (entry == names_.end()) throw std::logic_error("a field's structure is not described");
+      return entry->second;
     }
   }
 

@@ -105,8 +105,8 @@ GD_API Status geodomain_mesh_check(const double* vertices, std::int64_t vertex_c
                                                        triangle_count, team, kRowsToPiece);
     const double corners[6] = {box.low.x, box.low.y, box.low.z, box.high.x, box.high.y, box.high.z};
     std::memcpy(bounds, corners, sizeof corners);
-    faults[0] = bad_vertex.found();
-    faults[1] = bad_triangle.found();
+    faults[0] = bad_vertex.row();
+    faults[1] = bad_triangle.row();
     shared.report(flags);
   });
 }
@@ -137,7 +137,7 @@ GD_DESCRIBE(geodomain_mesh_closed);
 // which vertices are equal.
 GD_API Status geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t triangle_count,
                                     const std::int32_t* merged, std::int64_t vertex_count,
-                                    int threads, std::int64_t* found) {
+                                    int threads, std::int64_t* counts) {
   return guarded([&] {
     Team team(threads);
     const ProperTriangles rows = {triangles, merged};
@@ -157,9 +157,9 @@ GD_API Status geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t 
                  });
       proper += part;
     });
-    bodies.count(team, kRowsToPiece, found);
-    found[2] = proper;
-    found[3] = repeats.count(team, rows, triangle_count, kRowsToPiece);
+    bodies.count(team, kRowsToPiece, counts);
+    counts[2] = proper;
+    counts[3] = repeats.count(team, rows, triangle_count, kRowsToPiece);
   });
 }
 GD_DESCRIBE(geodomain_mesh_bodies, 2);

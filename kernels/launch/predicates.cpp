@@ -119,8 +119,8 @@ GD_API int geodomain_canary(int guarded) {
     if (two_sum(one, half_unit).tail != half_unit) wrong |= 2;
     volatile double up = one + third * 0x1p-53, down = -one - third * 0x1p-53;
     if (up != 1.0 || down != -1.0) wrong |= 4;
-    volatile double kept = tiny * one;
-    if (kept == 0.0 || !(kept + kept > kept)) wrong |= 8;
+    volatile double product = tiny * one;
+    if (product == 0.0 || !(product + product > product)) wrong |= 8;
     return wrong;
   };
   if (!guarded) return check();

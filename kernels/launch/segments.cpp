@@ -144,7 +144,7 @@ GD_API Status geodomain_segments_boolean(const void* handle, const double* ends,
                                          int threads, std::uint8_t* out) {
   return ask_rows<Any>(
       handle, ends, rows, threads, [](std::int64_t) { return Any{}; },
-      [out](std::int64_t row, const Any& any) { out[row] = any.found; });
+      [out](std::int64_t row, const Any& any) { out[row] = any.hit; });
 }
 GD_DESCRIBE(geodomain_segments_boolean);
 
@@ -238,7 +238,7 @@ GD_API Status geodomain_segments_pack(const void* starts, const void* ends, std:
     return pack(static_cast<const Kind*>(starts), static_cast<const Kind*>(ends));
   };
   const Status status = size == 4 ? as(float{}) : as(double{});
-  faults[0] = infinite.found();
+  faults[0] = infinite.row();
   faults[1] = missing;
   faults[2] = extreme;
   return status;

@@ -46,14 +46,14 @@ extern "C" __global__ void geodomain_segments_boolean(BvhView bvh, SegmentRows r
                                                       std::uint8_t* out, RowList unsure) {
   ask_quick<Any>(
       bvh, rows, unsure, [](std::uint32_t) { return Any{}; },
-      [out](std::uint32_t row, const Any& any) { out[row] = any.found; });
+      [out](std::uint32_t row, const Any& any) { out[row] = any.hit; });
 }
 
 extern "C" __global__ void geodomain_segments_boolean_full(BvhView bvh, SegmentRows rows,
                                                            std::uint8_t* out, RowList unsure) {
   ask_full<Any>(
       bvh, rows, unsure, [](std::uint32_t) { return Any{}; },
-      [out](std::uint32_t row, const Any& any) { out[row] = any.found; });
+      [out](std::uint32_t row, const Any& any) { out[row] = any.hit; });
 }
 
 extern "C" __global__ void geodomain_segments_count(BvhView bvh, SegmentRows rows,

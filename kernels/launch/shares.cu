@@ -75,10 +75,10 @@ extern "C" __global__ void geodomain_shares_settle(ShareLattice lattice,
                                                    const std::uint64_t* labels,
                                                    std::uint64_t* mixed) {
   const std::int64_t begin = thread_row() / 32 * kColumnsOfWarp, columns = lattice.columns();
-  std::uint32_t found = 0;
+  std::uint32_t count = 0;
   for (std::int64_t i = begin; i < begin + kColumnsOfWarp && i < columns; ++i) {
-    found += settle_by_warp(lattice, labels, i);
+    count += settle_by_warp(lattice, labels, i);
   }
-  for (int step = 16; step > 0; step /= 2) found += shuffle(found, lane() ^ step);
-  if (lane() == 0 && found != 0) atomic_add(mixed, std::uint64_t{found});
+  for (int step = 16; step > 0; step /= 2) count += shuffle(count, lane() ^ step);
+  if (lane() == 0 && count != 0) atomic_add(mixed, std::uint64_t{count});
 }

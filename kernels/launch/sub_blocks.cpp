@@ -55,7 +55,8 @@ GD_API Status geodomain_boundary_seams(const void* handle, const double* lows, c
   return guarded([&] {
     constexpr std::int64_t kGrain = 256;
     const Boundary& boundary = *static_cast<const Boundary*>(handle);
-    std::vector<std::vector<double>> found(static_cast<std::size_t>((rows + kGrain - 1) / kGrain));
+    std::vector<std::vector<double>> batches(
+        static_cast<std::size_t>((rows + kGrain - 1) / kGrain));
     Team team(rows > kGrain ? threads : 1);
     team.run(rows, kGrain, [&](std::int64_t begin, std::int64_t end, int) {
       SeamFinder finder(boundary);
@@ -63,14 +64,14 @@ GD_API Status geodomain_boundary_seams(const void* handle, const double* lows, c
       for (std::int64_t i = begin; i < end; ++i) {
         finder.find(block_of(lows + 3 * i, highs + 3 * i), some);
         counts[i] = static_cast<std::int64_t>(some.size());
-        std::vector<double>& all = found[static_cast<std::size_t>(i / kGrain)];
+        std::vector<double>& all = batches[static_cast<std::size_t>(i / kGrain)];
         all.insert(all.end(), some.begin(), some.end());
       }
     });
     std::size_t total = 0;
-    for (const auto& some : found) total += some.size();
+    for (const auto& some : batches) total += some.size();
     double* at = *heights = new double[total + 1];
-    for (const auto& some : found) at = std::copy(some.begin(), some.end(), at);
+    for (const auto& some : batches) at = std::copy(some.begin(), some.end(), at);
   });
 }
 GD_DESCRIBE(geodomain_boundary_seams);

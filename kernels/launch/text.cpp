@@ -22,23 +22,23 @@ struct Table {
 };
 
 // Must agree with FOUND in geodomain/tables/scanner.py.
-void report(const Text& text, const Chunk& chunk, std::int64_t* found) {
+void report(const Text& text, const Chunk& chunk, std::int64_t* out) {
   const Trouble& trouble = chunk.trouble();
   const std::int64_t lines = chunk.total([](const Piece& piece) { return piece.lines; });
   const auto line_of = [&](Offset place) {
     return lines + count_line_ends(text.bytes, trouble.row, place, text.size);
   };
-  found[0] = chunk.total([](const Piece& piece) { return piece.rows(); });
-  found[1] = chunk.consumed();
-  found[2] = lines;
-  found[3] = chunk.total([](const Piece& piece) { return piece.missing; });
-  found[4] = chunk.total([](const Piece& p) { return static_cast<std::int64_t>(p.unsure.size()); });
-  found[5] = static_cast<std::int64_t>(trouble.fault);
-  found[6] = trouble.place.begin;
-  found[7] = trouble.place.end;
-  found[8] = line_of(trouble.place.begin);
-  found[9] = line_of(trouble.place.end);
-  found[10] = trouble.detail;
+  out[0] = chunk.total([](const Piece& piece) { return piece.rows(); });
+  out[1] = chunk.consumed();
+  out[2] = lines;
+  out[3] = chunk.total([](const Piece& piece) { return piece.missing; });
+  out[4] = chunk.total([](const Piece& p) { return static_cast<std::int64_t>(p.unsure.size()); });
+  out[5] = static_cast<std::int64_t>(trouble.fault);
+  out[6] = trouble.place.begin;
+  out[7] = trouble.place.end;
+  out[8] = line_of(trouble.place.begin);
+  out[9] = line_of(trouble.place.end);
+  out[10] = trouble.detail;
 }
 
 }  // namespace
@@ -65,12 +65,12 @@ GD_DESCRIBE(geodomain_text_close);
 
 GD_API Status geodomain_text_scan(void* table, const char* bytes, std::int64_t size,
                                   std::int32_t final, std::int64_t piece_size, std::int32_t threads,
-                                  std::int64_t* found) {
+                                  std::int64_t* out) {
   return guarded([&] {
     const Text text{bytes, static_cast<Offset>(size), final != 0};
     Chunk& chunk = static_cast<Table*>(table)->chunk;
     chunk.scan(text, static_cast<Offset>(piece_size), threads);
-    report(text, chunk, found);
+    report(text, chunk, out);
   });
 }
 GD_DESCRIBE(geodomain_text_scan);

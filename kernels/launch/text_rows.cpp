@@ -15,12 +15,12 @@ GD_API void geodomain_fixed_read(const char* text, const std::int64_t* places, s
                                  std::uint8_t* decimals) {
   for (std::int64_t i = 0; i < count; ++i) {
     Fixed value{0, 0};
-    int found = 0;
+    int digits = 0;
     const bool plain =
-        read_fixed(text + places[2 * i], text + places[2 * i + 1], mark, value, found);
+        read_fixed(text + places[2 * i], text + places[2 * i + 1], mark, value, digits);
     whole[i] = value.whole;
     parts[i] = value.parts;
-    decimals[i] = plain ? static_cast<std::uint8_t>(found) : kNotPlain;
+    decimals[i] = plain ? static_cast<std::uint8_t>(digits) : kNotPlain;
   }
 }
 GD_DESCRIBE(geodomain_fixed_read);
@@ -77,21 +77,23 @@ GD_API Status geodomain_text_repeat(const char* text, const std::int64_t* const*
                                     const void* const* cells, const char* dialect,
                                     std::int32_t line_end, char* out, std::int64_t* size) {
   return guarded([&] {
-    std::vector<NewNumber> kept;
+    std::vector<NewNumber> new_numbers;
     for (std::int32_t i = 0; i < number_count; ++i) {
-      const void* const* one = numbers + 4 * i;
-      kept.push_back(
-          {static_cast<const std::int64_t*>(one[0]), static_cast<const std::int64_t*>(one[1]),
-           static_cast<const std::int64_t*>(one[2]), static_cast<const std::uint8_t*>(one[3])});
+      const void* const* arrays = numbers + 4 * i;
+      new_numbers.push_back({static_cast<const std::int64_t*>(arrays[0]),
+                             static_cast<const std::int64_t*>(arrays[1]),
+                             static_cast<const std::int64_t*>(arrays[2]),
+                             static_cast<const std::uint8_t*>(arrays[3])});
     }
     std::vector<NewCell> added;
     for (std::int32_t i = 0; i < cell_count; ++i) {
-      const void* const* one = cells + 3 * i;
-      added.push_back({static_cast<const std::int64_t*>(one[0]), static_cast<const char*>(one[1]),
-                       static_cast<const std::int64_t*>(one[2])});
+      const void* const* arrays = cells + 3 * i;
+      added.push_back({static_cast<const std::int64_t*>(arrays[0]),
+                       static_cast<const char*>(arrays[1]),
+                       static_cast<const std::int64_t*>(arrays[2])});
     }
     const Repeated all =
-        repeated(text, rows, count, row, unchanged, kept, added, dialect, line_end);
+        repeated(text, rows, count, row, unchanged, new_numbers, added, dialect, line_end);
     *size = out ? repeat(all, out) - out : room_for(all);
   });
 }

@@ -83,16 +83,16 @@ GD_API Status geodomain_shares_lattice(const double* vertices, const std::int32_
         if (weights[i] != 0) Shedder(lattice, t, weights[i]).shed();
       });
     });
-    std::atomic<std::int64_t> found{0};
+    std::atomic<std::int64_t> total{0};
     team.run(columns, 1024, [&](std::int64_t begin, std::int64_t end, int) {
       std::int64_t here = 0;
       for (std::int64_t i = begin; i < end; ++i) {
         settle_shares(lattice, labels, i);
         for (std::int32_t k = 0; k < words; ++k) here += count_bits(entered[i * words + k]);
       }
-      found += here;
+      total += here;
     });
-    *mixed = found;
+    *mixed = total;
   });
 }
 GD_DESCRIBE(geodomain_shares_lattice);
@@ -273,11 +273,11 @@ GD_API Status geodomain_blocks_lines(const void* handle, const double* lows, con
                                      void** lines) {
   return guarded([&] {
     const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
-    auto found = std::make_unique<Lines>();
-    found->tasks.resize(static_cast<std::size_t>((rows + kLineBlocks - 1) / kLineBlocks));
+    auto result = std::make_unique<Lines>();
+    result->tasks.resize(static_cast<std::size_t>((rows + kLineBlocks - 1) / kLineBlocks));
     Team team(rows > kLineBlocks ? threads : 1);
     team.run(rows, kLineBlocks, [&](std::int64_t begin, std::int64_t end, int) {
-      Lines::Task& task = found->tasks[static_cast<std::size_t>(begin / kLineBlocks)];
+      Lines::Task& task = result->tasks[static_cast<std::size_t>(begin / kLineBlocks)];
       BlockLines along(blocks);
       std::int32_t* count = counts + 4 * begin * n * n;
       for (std::int64_t i = begin; i < end; ++i) {
@@ -286,13 +286,13 @@ GD_API Status geodomain_blocks_lines(const void* handle, const double* lows, con
         along.take(block_between(low, high), with_below != 0);
         along.visit_lines(n, [&](const std::vector<BlockLines::Crossing>& crossings) {
           count[0] = count[1] = count[2] = count[3] = 0;
-          for (const BlockLines::Crossing& one : crossings) {
-            if (one.height >= roof) {
-              ++count[0], count[1] += one.sign;
-            } else if (one.height > 0.0) {
+          for (const BlockLines::Crossing& crossing : crossings) {
+            if (crossing.height >= roof) {
+              ++count[0], count[1] += crossing.sign;
+            } else if (crossing.height > 0.0) {
               ++count[2];
-              task.heights.push_back(one.height);
-              task.signs.push_back(static_cast<std::int8_t>(one.sign));
+              task.heights.push_back(crossing.height);
+              task.signs.push_back(static_cast<std::int8_t>(crossing.sign));
             } else {
               ++count[3];
             }
@@ -302,10 +302,10 @@ GD_API Status geodomain_blocks_lines(const void* handle, const double* lows, con
       }
     });
     *total = 0;
-    for (const Lines::Task& task : found->tasks) {
+    for (const Lines::Task& task : result->tasks) {
       *total += static_cast<std::int64_t>(task.heights.size());
     }
-    *lines = found.release();
+    *lines = result.release();
   });
 }
 GD_DESCRIBE(geodomain_blocks_lines);
@@ -313,8 +313,8 @@ GD_DESCRIBE(geodomain_blocks_lines);
 // The heights above the floor of a block, and the signs, of the crossings that `blocks_lines`
 // found; frees them.
 GD_API void geodomain_lines_take(void* lines, double* heights, std::int8_t* signs) {
-  const std::unique_ptr<Lines> found(static_cast<Lines*>(lines));
-  for (const Lines::Task& task : found->tasks) {
+  const std::unique_ptr<Lines> result(static_cast<Lines*>(lines));
+  for (const Lines::Task& task : result->tasks) {
     heights = std::copy(task.heights.begin(), task.heights.end(), heights);
     signs = std::copy(task.signs.begin(), task.signs.end(), signs);
   }

@@ -24,11 +24,11 @@ GD_API Status geodomain_text_has_lone_return(const char* bytes, std::int64_t siz
                                              std::int32_t* has_one) {
   constexpr std::int64_t kPiece = std::int64_t{1} << 20;
   return guarded([&] {
-    std::atomic<bool> found{false};
+    std::atomic<bool> any{false};
     geodomain::Team(threads).run(size, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      if (!found && has_lone_return(bytes, begin, end, size)) found = true;
+      if (!any && has_lone_return(bytes, begin, end, size)) any = true;
     });
-    *has_one = found;
+    *has_one = any;
   });
 }
 GD_DESCRIBE(geodomain_text_has_lone_return);
@@ -120,9 +120,9 @@ GD_API Status geodomain_words_read(void* table, std::int64_t first, std::int64_t
                                    std::int64_t* told) {
   return guarded([&] {
     WordTable& it = *static_cast<WordTable*>(table);
-    const WordTable::Told found = it.read(first, rows, width, kinds, cells);
-    const std::int64_t all[] = {static_cast<std::int64_t>(found.fault), found.row, found.begin,
-                                found.end, static_cast<std::int64_t>(it.unsure().size())};
+    const WordTable::Told report = it.read(first, rows, width, kinds, cells);
+    const std::int64_t all[] = {static_cast<std::int64_t>(report.fault), report.row, report.begin,
+                                report.end, static_cast<std::int64_t>(it.unsure().size())};
     std::copy(std::begin(all), std::end(all), told);
   });
 }

@@ -116,8 +116,9 @@ struct Floats8 {
     return static_cast<std::uint32_t>(
         _mm256_movemask_ps(_mm256_cmp_ps(a.lanes, b.lanes, _CMP_LE_OQ)));
   }
-  friend Floats8 where_below(Floats8 a, Floats8 b, Floats8 one, Floats8 other) {
-    return _mm256_blendv_ps(other.lanes, one.lanes, _mm256_cmp_ps(a.lanes, b.lanes, _CMP_LT_OQ));
+  friend Floats8 where_below(Floats8 a, Floats8 b, Floats8 then, Floats8 otherwise) {
+    return _mm256_blendv_ps(otherwise.lanes, then.lanes,
+                            _mm256_cmp_ps(a.lanes, b.lanes, _CMP_LT_OQ));
   }
   friend float smallest(Floats8 a) {
     const __m128 four =
@@ -259,9 +260,10 @@ struct Lanes {
   GD_HD friend std::uint32_t equal(const Lanes& a, const Lanes& b) {
     return where([&](int i) { return a.lanes[i] == b.lanes[i]; });
   }
-  GD_HD friend Lanes where_below(const Lanes& a, const Lanes& b, const Lanes& one,
-                                 const Lanes& other) {
-    return each([&](int i) { return a.lanes[i] < b.lanes[i] ? one.lanes[i] : other.lanes[i]; });
+  GD_HD friend Lanes where_below(const Lanes& a, const Lanes& b, const Lanes& then,
+                                 const Lanes& otherwise) {
+    return each(
+        [&](int i) { return a.lanes[i] < b.lanes[i] ? then.lanes[i] : otherwise.lanes[i]; });
   }
   GD_HD friend Number smallest(const Lanes& a) {
     Number least = a.lanes[0];
@@ -301,7 +303,9 @@ GD_HD float smaller(float a, float b) { return minimum_of(a, b); }
 GD_HD float larger(float a, float b) { return maximum_of(a, b); }
 GD_HD float size_of(float a) { return std::fabs(a); }
 // `one` where the first is below the second, elsewhere `other`.
-GD_HD float where_below(float a, float b, float one, float other) { return a < b ? one : other; }
+GD_HD float where_below(float a, float b, float then, float otherwise) {
+  return a < b ? then : otherwise;
+}
 
 // At least the largest of three non-negative numbers.
 template <class Number>

@@ -130,11 +130,11 @@ class Team {
 class LowestRow {
  public:
   void keep(std::int64_t row) {
-    std::int64_t known = row_.load(std::memory_order_relaxed);
-    while (row < known && !row_.compare_exchange_weak(known, row)) {
+    std::int64_t least = row_.load(std::memory_order_relaxed);
+    while (row < least && !row_.compare_exchange_weak(least, row)) {
     }
   }
-  std::int64_t found() const {  // -1 if none was reported
+  std::int64_t row() const {  // -1 if none was reported
     const std::int64_t row = row_.load();
     return row == kNone ? -1 : row;
   }

@@ -43,7 +43,7 @@ inline bool same(const CellText& word, const std::string& wanted) {
 
 inline bool is_any(const CellText& word, const std::vector<std::string>& wanted) {
   return std::any_of(wanted.begin(), wanted.end(),
-                     [&](const std::string& one) { return same(word, one); });
+                     [&](const std::string& mark) { return same(word, mark); });
 }
 
 inline Kind read_cell(const CellText& word, const Dialect& dialect, double& value) {
@@ -76,7 +76,7 @@ void each_cell(const Chunk& chunk, std::int32_t which, const Body& body) {
 // places[2 * code]. Returns their number.
 inline std::int32_t number_spellings(const Chunk& chunk, const char* text, std::int32_t which,
                                      std::int32_t* codes, std::int64_t* places) {
-  std::unordered_map<std::string_view, std::int32_t> known;
+  std::unordered_map<std::string_view, std::int32_t> code_of;
   std::string_view last;  // neighbours are often equal
   std::int32_t last_code = -1;
   each_cell(chunk, which, [&](Range place, std::int64_t row) {
@@ -86,15 +86,15 @@ inline std::int32_t number_spellings(const Chunk& chunk, const char* text, std::
       codes[row] = last_code;
       return;
     }
-    const auto code = static_cast<std::int32_t>(known.size());
-    const auto [found, is_new] = known.try_emplace(spelled, code);
-    codes[row] = last_code = found->second;
+    const auto code = static_cast<std::int32_t>(code_of.size());
+    const auto [entry, is_new] = code_of.try_emplace(spelled, code);
+    codes[row] = last_code = entry->second;
     last = spelled;
     if (!is_new) return;
     places[2 * code] = word.begin - text;
     places[2 * code + 1] = word.end - text;
   });
-  return static_cast<std::int32_t>(known.size());
+  return static_cast<std::int32_t>(code_of.size());
 }
 
 // Copies rows unchanged, with new cells inserted at their cuts.

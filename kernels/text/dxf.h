@@ -37,14 +37,14 @@ class DxfText {
       if (!line(begin, end)) return false;
       trim(begin, end);
     } while (begin == end && at_ >= size_);  // a blank line at the very end
-    std::int64_t found;
+    std::int64_t number;
     value.begin = begin;
     value.end = end;
-    if (!read_integer(begin, end, found) || found < -5 || found > 1071) {
+    if (!read_integer(begin, end, number) || number < -5 || number > 1071) {
       fault = DxfFault::code;
       return false;
     }
-    code = static_cast<std::int32_t>(found);
+    code = static_cast<std::int32_t>(number);
     if (!line(value.begin, value.end)) {
       fault = DxfFault::cut;
       return false;
@@ -69,8 +69,8 @@ class DxfText {
   bool line(std::int64_t& begin, std::int64_t& end) {
     if (at_ >= size_) return false;
     begin = at_;
-    const void* found = std::memchr(bytes_ + at_, '\n', static_cast<std::size_t>(size_ - at_));
-    end = found == nullptr ? size_ : static_cast<const char*>(found) - bytes_;
+    const void* line_end = std::memchr(bytes_ + at_, '\n', static_cast<std::size_t>(size_ - at_));
+    end = line_end == nullptr ? size_ : static_cast<const char*>(line_end) - bytes_;
     at_ = end + 1;
     return true;
   }
@@ -119,9 +119,9 @@ class DxfBinary {
     const int width = width_of(code);
     value.begin = at_;
     if (width == kString) {
-      const void* found = std::memchr(bytes_ + at_, 0, static_cast<std::size_t>(size_ - at_));
-      if (found == nullptr) return false;
-      value.end = static_cast<const char*>(found) - bytes_;
+      const void* zero = std::memchr(bytes_ + at_, 0, static_cast<std::size_t>(size_ - at_));
+      if (zero == nullptr) return false;
+      value.end = static_cast<const char*>(zero) - bytes_;
       at_ = value.end + 1;
     } else {
       std::int64_t length = width;
@@ -277,8 +277,9 @@ class DxfDrawing {
 
     std::int32_t number(const char* text, std::size_t length) {
       if (last >= 0) {
-        const std::string& known = names[static_cast<std::size_t>(last)];
-        if (known.size() == length && std::memcmp(known.data(), text, length) == 0) return last;
+        const std::string& last_name = names[static_cast<std::size_t>(last)];
+        if (last_name.size() == length && std::memcmp(last_name.data(), text, length) == 0)
+          return last;
       }
       const auto made =
           numbers.emplace(std::string(text, length), static_cast<std::int32_t>(names.size()));

@@ -77,9 +77,9 @@ class Marks {
   };
 
   void note(const char* bytes, Offset base, std::uint64_t valid, char delimiter) {
-    const BlockMarks found(ByteBlock(bytes), delimiter);
-    delimiters_.add(found.delimiters & valid, base);
-    specials_.add(found.specials & valid, base);
+    const BlockMarks marks(ByteBlock(bytes), delimiter);
+    delimiters_.add(marks.delimiters & valid, base);
+    specials_.add(marks.specials & valid, base);
   }
 
   List delimiters_, specials_;

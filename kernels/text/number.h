@@ -256,13 +256,13 @@ inline Number finish(Rounded rounded, bool negative) {
 // its first 19 digits w; if both ends round to the same double, so does the number.
 inline Number read_long(const char* begin, const char* end, std::int64_t power, bool negative) {
   std::uint64_t digits = 0;
-  int kept = 0;
+  int digit_count = 0;
   bool more = false;
   for (const char* at = begin; at < end; ++at) {
-    if (!is_digit(*at) || (kept == 0 && *at == '0')) continue;
-    if (kept < 19) {
+    if (!is_digit(*at) || (digit_count == 0 && *at == '0')) continue;
+    if (digit_count < 19) {
       digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
-      ++kept;
+      ++digit_count;
     } else {
       more = more || *at != '0';
       ++power;
@@ -305,8 +305,8 @@ inline Number read_number(const char* begin, const char* end, char mark) {
 
 // The last `count` bytes of a word, 1 to 8, after zeros.
 inline std::uint64_t last_bytes(std::uint64_t word, int count) {
-  const std::uint64_t kept = ~std::uint64_t{0} << (8 * (8 - count));
-  return (word & kept) | (kZeros & ~kept);
+  const std::uint64_t mask = ~std::uint64_t{0} << (8 * (8 - count));
+  return (word & mask) | (kZeros & ~mask);
 }
 
 // A bit for the first byte of `word` that equals `byte`; higher bits may be wrong.

@@ -200,9 +200,9 @@ class ObjMesh {
   // Returns the results; corners become vertex numbers from 0.
   void take(double* places, std::int64_t* corners, std::int64_t* sizes, UnsureNumber* unsure) {
     for (std::int64_t i = 0; i < count(); ++i) {
-      for (UnsureNumber one : piece(i).unsure()) {
-        one.slot += 3 * start(i).vertices;
-        *unsure++ = one;
+      for (UnsureNumber number : piece(i).unsure()) {
+        number.slot += 3 * start(i).vertices;
+        *unsure++ = number;
       }
     }
     Team(threads_).run(count(), 1, [&](std::int64_t i, std::int64_t, int) {
@@ -245,9 +245,9 @@ class ObjMesh {
   void numbers(std::int64_t i, std::int64_t* out) {
     const std::vector<std::int64_t>& written = piece(i).corners();
     for (std::size_t k = 0; k < written.size(); ++k) out[k] = written[k] - 1;
-    for (const ObjPiece::Backward& one : piece(i).backward()) {
-      const auto k = static_cast<std::size_t>(one.corner);
-      out[k] = start(i).vertices + one.vertices + written[k];
+    for (const ObjPiece::Backward& reference : piece(i).backward()) {
+      const auto k = static_cast<std::size_t>(reference.corner);
+      out[k] = start(i).vertices + reference.vertices + written[k];
     }
   }
 
@@ -255,21 +255,21 @@ class ObjMesh {
   void require_indices() {
     LowestRow bad;
     Team(threads_).run(count(), 1, [&](std::int64_t i, std::int64_t, int) {
-      std::vector<std::int64_t> found(piece(i).corners().size());
-      numbers(i, found.data());
-      for (std::size_t k = 0; k < found.size(); ++k) {
+      std::vector<std::int64_t> indices(piece(i).corners().size());
+      numbers(i, indices.data());
+      for (std::size_t k = 0; k < indices.size(); ++k) {
         const bool is_zero = piece(i).corners()[k] == 0;
-        if (is_zero || found[k] < 0 || found[k] >= vertices_) {
+        if (is_zero || indices[k] < 0 || indices[k] >= vertices_) {
           return bad.keep(start(i).corners + static_cast<std::int64_t>(k));
         }
       }
     });
-    if (bad.found() < 0) return;
+    if (bad.row() < 0) return;
     std::int64_t i = 0;
-    while (i + 1 < count() && start(i + 1).corners <= bad.found()) ++i;
+    while (i + 1 < count() && start(i + 1).corners <= bad.row()) ++i;
     const auto k = static_cast<std::size_t>(i);
     ObjPiece again(text_, cuts_[k], cuts_[k + 1]);
-    again.read(bad.found() - start(i).corners);
+    again.read(bad.row() - start(i).corners);
     told_ = again.told();
   }
 

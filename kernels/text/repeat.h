@@ -189,21 +189,21 @@ inline char* repeat(const Repeated& all, char* out) {
 inline void number_alike(const char* text, const RowPlaces& rows, std::int64_t count,
                          const std::int64_t* const* places, std::int32_t cell_count,
                          std::int64_t* codes) {
-  std::unordered_map<std::string, std::int64_t> known;
-  std::string said, before;
+  std::unordered_map<std::string, std::int64_t> code_of;
+  std::string key, before;
   std::int64_t code = -1;
   for (std::int64_t row = 0; row < count; ++row) {
-    said.clear();
+    key.clear();
     std::int64_t at = rows.begin[row];
     for (std::int32_t k = 0; k < cell_count; ++k) {
-      said.append(text + at, static_cast<std::size_t>(places[k][2 * row] - at));
-      said.push_back('\0');  // which occurs in no text
+      key.append(text + at, static_cast<std::size_t>(places[k][2 * row] - at));
+      key.push_back('\0');  // which occurs in no text
       at = places[k][2 * row + 1];
     }
-    said.append(text + at, static_cast<std::size_t>(rows.end[row] - at));
-    if (code < 0 || said != before) {
-      code = known.try_emplace(said, static_cast<std::int64_t>(known.size())).first->second;
-      before = said;
+    key.append(text + at, static_cast<std::size_t>(rows.end[row] - at));
+    if (code < 0 || key != before) {
+      code = code_of.try_emplace(key, static_cast<std::int64_t>(code_of.size())).first->second;
+      before = key;
     }
     codes[row] = code;
   }

@@ -200,17 +200,17 @@ struct RowEnds {
 
   // Reads from `block`, the first 64 of `room` bytes, onwards.
   RowEnds(const ByteBlock& block, const char* row, Offset room, char delimiter) {
-    BlockMarks found(block, delimiter);
-    first = found.delimiters;
+    BlockMarks marks(block, delimiter);
+    first = marks.delimiters;
     Offset at = 0;
-    while (found.specials == 0) {
-      delimiters += count_bits(found.delimiters);
+    while (marks.specials == 0) {
+      delimiters += count_bits(marks.delimiters);
       at += 64;
       if (room - at < 64) return;
-      found = BlockMarks(ByteBlock(row + at), delimiter);
+      marks = BlockMarks(ByteBlock(row + at), delimiter);
     }
-    const std::uint64_t end = found.specials & (0 - found.specials);
-    delimiters += count_bits(found.delimiters & (end - 1));
+    const std::uint64_t end = marks.specials & (0 - marks.specials);
+    delimiters += count_bits(marks.delimiters & (end - 1));
     length = at + static_cast<Offset>(trailing_zeros(end));
     if (at == 0) first = (first & (end - 1)) | end;
   }
@@ -220,7 +220,7 @@ class RowShape {
  public:
   // Whether the wanted fields of a row with these ends are where they were in the row last
   // learnt.
-  bool fits(const RowEnds& ends) const { return known_ && ((ends.first ^ ends_) & span_) == 0; }
+  bool fits(const RowEnds& ends) const { return ready_ && ((ends.first ^ ends_) & span_) == 0; }
 
   // Stores the shape of a row; false if a wanted field ends too late.
   bool learn(const Dialect& dialect, const RowEnds& ends) {
@@ -230,7 +230,7 @@ class RowShape {
     }
     std::uint64_t left = ends_ = ends.first;
     span_ = 0;
-    known_ = false;
+    ready_ = false;
     std::array<std::uint8_t, 65> starts;
     starts[0] = 0;
     for (std::int32_t field = 0; field <= last; ++field) {
@@ -245,7 +245,7 @@ class RowShape {
       bytes_[i] = up_to(places_[i].end) & ~(up_to(places_[i].begin) >> 1);
       span_ |= up_to(places_[i].end);
     }
-    known_ = true;
+    ready_ = true;
     return true;
   }
 
@@ -256,7 +256,7 @@ class RowShape {
  private:
   static std::uint64_t up_to(Offset bit) { return (std::uint64_t{2} << bit) - 1; }
 
-  bool known_ = false;
+  bool ready_ = false;
   std::uint64_t ends_ = 0, span_ = 0;
   std::array<Range, kMostWanted> places_{};
   std::array<std::uint64_t, kMostWanted> bytes_{};

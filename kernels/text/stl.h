@@ -170,11 +170,11 @@ class StlPiece {
   template <class Read>
   bool whole_or_nothing(Read&& read) {
     const char* const begin = at_;
-    const std::size_t known = places_.size(), known_unsure = unsure_.size();
+    const std::size_t place_count = places_.size(), unsure_count = unsure_.size();
     if (read()) return true;
     at_ = begin;
-    places_.resize(known);
-    unsure_.resize(known_unsure);
+    places_.resize(place_count);
+    unsure_.resize(unsure_count);
     return false;
   }
 
@@ -350,14 +350,14 @@ class StlMesh {
       distinct_.add(places.data() + 3 * row, stop - row, corners.data() + row);
       row = stop;
     };
-    for (UnsureNumber one : piece.unsure()) {
-      const std::int64_t its_row = one.slot / 3;
+    for (UnsureNumber number : piece.unsure()) {
+      const std::int64_t its_row = number.slot / 3;
       if (its_row >= row) {
         merge_to(its_row);
         corners[static_cast<std::size_t>(row++)] = distinct_.add_alone(&places[3 * its_row]);
       }
-      one.slot = 3 * (vertices() - 1) + one.slot % 3;
-      unsure_.push_back(one);
+      number.slot = 3 * (vertices() - 1) + number.slot % 3;
+      unsure_.push_back(number);
     }
     merge_to(static_cast<std::int64_t>(corners.size()));
     starts_.push_back(corner_count_);

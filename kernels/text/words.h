@@ -51,8 +51,8 @@ inline bool is_keyword(Word word, const char (&keyword)[kSize], const char* text
   for (int i = 0; i < kLength; ++i) {
     wanted |= static_cast<std::uint64_t>(keyword[i]) << (8 * (8 - kLength + i));
   }
-  const std::uint64_t found = load_word(word.end - 8) | kEach * 0x20;
-  return found >> (8 * (8 - kLength)) == wanted >> (8 * (8 - kLength));
+  const std::uint64_t tail = load_word(word.end - 8) | kEach * 0x20;
+  return tail >> (8 * (8 - kLength)) == wanted >> (8 * (8 - kLength));
 }
 
 // A number that needs more than its first digits: the caller rounds it.

@@ -38,13 +38,13 @@ class BoxTree {
   // The visits of a pair of trees, in parts of some ten thousand triangles; they depend only on the
   // trees.
   std::vector<Task> tasks(const BoxTree& other) const {
-    std::vector<Task> found;
-    if (empty() || other.empty()) return found;
+    std::vector<Task> visits;
+    if (empty() || other.empty()) return visits;
     descend(other, {0, 0}, kTask, [&](const Task& task) {
-      found.push_back(task);
+      visits.push_back(task);
       return true;
     });
-    return found;
+    return visits;
   }
 
   // Like `BoxTreeView::visit`.
@@ -83,20 +83,22 @@ class BoxTree {
     while (!open.empty()) {
       const auto [mine, theirs] = open.back();
       open.pop_back();
-      const Node& one = nodes_[mine];
-      const Node& two = nodes_[theirs];
+      const Node& my_node = nodes_[mine];
+      const Node& their_node = nodes_[theirs];
       if (owners[mine] == owners[theirs] && owners[mine] != kSeveral) continue;
-      if (one.begin >= two.end || !boxes_meet(one.box, two.box)) continue;
-      if (one.right == 0 && two.right == 0) {
-        const bool more = visit_leaves(*this, one, two, [&](std::int32_t a, std::int32_t b) {
-          return owner(a) == owner(b) || visit(a, b);
-        });
+      if (my_node.begin >= their_node.end || !boxes_meet(my_node.box, their_node.box)) continue;
+      if (my_node.right == 0 && their_node.right == 0) {
+        const bool more = visit_leaves(
+            *this, my_node, their_node,
+            [&](std::int32_t a, std::int32_t b) { return owner(a) == owner(b) || visit(a, b); });
         if (!more) return;
-      } else if (two.right == 0 || (one.right != 0 && one.end - one.begin >= two.end - two.begin)) {
-        open.push_back({static_cast<std::size_t>(one.right), theirs});
+      } else if (their_node.right == 0 ||
+                 (my_node.right != 0 &&
+                  my_node.end - my_node.begin >= their_node.end - their_node.begin)) {
+        open.push_back({static_cast<std::size_t>(my_node.right), theirs});
         open.push_back({mine + 1, theirs});
       } else {
-        open.push_back({mine, static_cast<std::size_t>(two.right)});
+        open.push_back({mine, static_cast<std::size_t>(their_node.right)});
         open.push_back({mine, theirs + 1});
       }
     }
@@ -106,7 +108,7 @@ class BoxTree {
   // -1 if there is none.
   template <class Accept>
   std::int32_t lowest_above(Vec3 q, Accept&& accept) const {
-    std::int32_t found = -1;
+    std::int32_t best = -1;
     double lowest = std::numeric_limits<double>::infinity();
     const auto may_hold = [&](const Bounds& box) {
       return box.low.x <= q.x && q.x <= box.high.x && box.low.y <= q.y && q.y <= box.high.y &&
@@ -130,10 +132,10 @@ class BoxTree {
         const Leaf& leaf = leaves_[static_cast<std::size_t>(i)];
         if (!(leaf.box.low.z > q.z) || !may_hold(leaf.box) || !accept(leaf.index)) continue;
         lowest = leaf.box.low.z;
-        found = leaf.index;
+        best = leaf.index;
       }
     }
-    return found;
+    return best;
   }
 
  private:
@@ -143,10 +145,11 @@ class BoxTree {
 
   // Calls visit(i, j) for the leaves of two nodes, the second of another tree or of this one.
   template <class Visit>
-  bool visit_leaves(const BoxTree& other, const Node& one, const Node& two, Visit&& visit) const {
-    for (std::int32_t i = one.begin; i < one.end; ++i) {
-      for (std::int32_t j = &other == this && two.begin <= i ? i + 1 : two.begin; j < two.end;
-           ++j) {
+  bool visit_leaves(const BoxTree& other, const Node& my_node, const Node& their_node,
+                    Visit&& visit) const {
+    for (std::int32_t i = my_node.begin; i < my_node.end; ++i) {
+      for (std::int32_t j = &other == this && their_node.begin <= i ? i + 1 : their_node.begin;
+           j < their_node.end; ++j) {
         const Leaf& a = leaves_[static_cast<std::size_t>(i)];
         const Leaf& b = other.leaves_[static_cast<std::size_t>(j)];
         if (boxes_meet(a.box, b.box) && !visit(a.index, b.index)) return false;
@@ -163,17 +166,20 @@ class BoxTree {
     while (!open.empty()) {
       const auto [mine, theirs] = open.back();
       open.pop_back();
-      const Node& one = nodes_[mine];
-      const Node& two = other.nodes_[theirs];
-      if ((&other == this && one.begin >= two.end) || !boxes_meet(one.box, two.box)) continue;
-      const std::int64_t size_one = one.end - one.begin, size_two = two.end - two.begin;
-      if ((one.right == 0 && two.right == 0) || size_one + size_two <= few) {
+      const Node& my_node = nodes_[mine];
+      const Node& their_node = other.nodes_[theirs];
+      if ((&other == this && my_node.begin >= their_node.end) ||
+          !boxes_meet(my_node.box, their_node.box))
+        continue;
+      const std::int64_t my_size = my_node.end - my_node.begin,
+                         their_size = their_node.end - their_node.begin;
+      if ((my_node.right == 0 && their_node.right == 0) || my_size + their_size <= few) {
         if (!visit({mine, theirs})) return;
-      } else if (two.right == 0 || (one.right != 0 && size_one >= size_two)) {
-        open.push_back({static_cast<std::size_t>(one.right), theirs});
+      } else if (their_node.right == 0 || (my_node.right != 0 && my_size >= their_size)) {
+        open.push_back({static_cast<std::size_t>(my_node.right), theirs});
         open.push_back({mine + 1, theirs});
       } else {
-        open.push_back({mine, static_cast<std::size_t>(two.right)});
+        open.push_back({mine, static_cast<std::size_t>(their_node.right)});
         open.push_back({mine, theirs + 1});
       }
     }
@@ -202,11 +208,10 @@ class BoxTree {
     }
     const int axis = static_cast<int>(std::max_element(spans, spans + 3) - spans);
     const std::size_t middle = begin + (end - begin) / 2;
-    std::nth_element(
-        leaves_.begin() + static_cast<std::ptrdiff_t>(begin),
-        leaves_.begin() + static_cast<std::ptrdiff_t>(middle),
-        leaves_.begin() + static_cast<std::ptrdiff_t>(end),
-        [&](const Leaf& one, const Leaf& two) { return place(one, axis) < place(two, axis); });
+    std::nth_element(leaves_.begin() + static_cast<std::ptrdiff_t>(begin),
+                     leaves_.begin() + static_cast<std::ptrdiff_t>(middle),
+                     leaves_.begin() + static_cast<std::ptrdiff_t>(end),
+                     [&](const Leaf& a, const Leaf& b) { return place(a, axis) < place(b, axis); });
     split(begin, middle);
     nodes_[index].right = static_cast<std::int32_t>(nodes_.size());
     split(middle, end);

@@ -26,10 +26,10 @@ inline bool lies_before(Vec3 a, Vec3 b) {
 
 // At one angle solid ends before it begins: bodies that share a wall do not overlap. Copies
 // of one triangle are ordered by their indices, in the same way at all three edges.
-inline bool comes_first(const FanTriangle& one, const FanTriangle& two) {
-  if (one.enters != two.enters) return two.enters;
-  if (!same_place(one.apex, two.apex)) return lies_before(one.apex, two.apex);
-  return one.half / 3 < two.half / 3;
+inline bool comes_first(const FanTriangle& first, const FanTriangle& second) {
+  if (first.enters != second.enters) return second.enters;
+  if (!same_place(first.apex, second.apex)) return lies_before(first.apex, second.apex);
+  return first.half / 3 < second.half / 3;
 }
 
 // Sorts `fan` about the edge from a to b by angle, from the first apex on; false if an apex is
@@ -39,20 +39,20 @@ inline bool sort_about_edge(Vec3 a, Vec3 b, std::vector<FanTriangle>& fan) {
   const int axis = broad_axis(zero);
   if (axis < 0) return false;
   const int ahead = turn(a, b, zero.c, axis);
-  for (FanTriangle& one : fan) {
-    if (broad_axis({a, b, one.apex}) < 0) return false;
+  for (FanTriangle& member : fan) {
+    if (broad_axis({a, b, member.apex}) < 0) return false;
     // Sector: 0 at the angle 0, 1 up to half a turn, 2 at half a turn, 3 beyond.
-    const int side = side_of_plane(zero, one.apex);
-    const bool same = side == 0 && turn(a, b, one.apex, axis) == ahead;
-    one.level = side > 0 ? 1 : side < 0 ? 3 : same ? 0 : 2;
+    const int side = side_of_plane(zero, member.apex);
+    const bool same = side == 0 && turn(a, b, member.apex, axis) == ahead;
+    member.level = side > 0 ? 1 : side < 0 ? 3 : same ? 0 : 2;
   }
   const auto turned = [&](const FanTriangle& from, const FanTriangle& to) {
     if (from.level != to.level) return from.level < to.level ? 1 : -1;
     return side_of_plane({a, b, from.apex}, to.apex);
   };
-  std::sort(fan.begin(), fan.end(), [&](const FanTriangle& one, const FanTriangle& two) {
-    const int sign = turned(one, two);
-    return sign != 0 ? sign > 0 : comes_first(one, two);
+  std::sort(fan.begin(), fan.end(), [&](const FanTriangle& first, const FanTriangle& second) {
+    const int sign = turned(first, second);
+    return sign != 0 ? sign > 0 : comes_first(first, second);
   });
   std::vector<int> levels(fan.size(), 0);
   for (std::size_t i = 1; i < fan.size(); ++i) {
@@ -65,15 +65,16 @@ inline bool sort_about_edge(Vec3 a, Vec3 b, std::vector<FanTriangle>& fan) {
 // How many wedges contain the first angle, if some angle about the edge is in none.
 inline int wedges_at_start(const std::vector<FanTriangle>& fan) {
   int depth = 0, least = 0;
-  for (const FanTriangle& one : fan) least = std::min(least, depth += one.enters ? 1 : -1);
+  for (const FanTriangle& member : fan) least = std::min(least, depth += member.enters ? 1 : -1);
   return -least;
 }
 
 // Whether different triangles begin, or end, at one angle.
 inline bool matters(const std::vector<FanTriangle>& fan) {
   for (std::size_t i = 1; i < fan.size(); ++i) {
-    const FanTriangle &one = fan[i - 1], &two = fan[i];
-    if (one.level == two.level && one.enters == two.enters && !same_place(one.apex, two.apex)) {
+    const FanTriangle &before = fan[i - 1], &after = fan[i];
+    if (before.level == after.level && before.enters == after.enters &&
+        !same_place(before.apex, after.apex)) {
       return true;
     }
   }
@@ -94,17 +95,17 @@ void pair_wedges(const std::vector<FanTriangle>& fan, Pair&& pair) {
       first = i + 1;
     }
   }
-  const auto one = [&](std::size_t i) -> const FanTriangle& { return fan[(first + i) % count]; };
+  const auto member = [&](std::size_t i) -> const FanTriangle& { return fan[(first + i) % count]; };
   std::vector<std::int32_t> open;
   for (std::size_t i = 0; i < count;) {
-    if (!one(i).enters) {
-      pair(open.back(), one(i++).half);
+    if (!member(i).enters) {
+      pair(open.back(), member(i++).half);
       open.pop_back();
       continue;
     }
     std::size_t next = i + 1;
-    while (next < count && one(next).enters && one(next).level == one(i).level) ++next;
-    for (std::size_t back = next; back-- > i;) open.push_back(one(back).half);
+    while (next < count && member(next).enters && member(next).level == member(i).level) ++next;
+    for (std::size_t back = next; back-- > i;) open.push_back(member(back).half);
     i = next;
   }
 }
@@ -164,15 +165,15 @@ class PieceFinder {
     }
     return triangle;
   }
-  void join(std::int32_t one, std::int32_t two) {
-    one = root(one);
-    two = root(two);
-    parent_[static_cast<std::size_t>(std::max(one, two))] = std::min(one, two);
+  void join(std::int32_t a, std::int32_t b) {
+    a = root(a);
+    b = root(b);
+    parent_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
   }
-  void pair(std::int32_t one, std::int32_t two) {
-    out_.partner[static_cast<std::size_t>(one)] = two;
-    out_.partner[static_cast<std::size_t>(two)] = one;
-    join(one / 3, two / 3);
+  void pair(std::int32_t a, std::int32_t b) {
+    out_.partner[static_cast<std::size_t>(a)] = b;
+    out_.partner[static_cast<std::size_t>(b)] = a;
+    join(a / 3, b / 3);
   }
 
   // Groups half-edges by their lower vertex, which has about three.
@@ -202,8 +203,8 @@ class PieceFinder {
     for (std::size_t i = 0; i < vertex_count_; ++i) {
       End* const end = ends_.data() + start_[i + 1];
       End* begin = ends_.data() + start_[i];
-      std::sort(begin, end, [](const End& one, const End& two) {
-        return one.high != two.high ? one.high < two.high : one.half < two.half;
+      std::sort(begin, end, [](const End& a, const End& b) {
+        return a.high != b.high ? a.high < b.high : a.half < b.half;
       });
       while (begin < end) {
         End* stop = begin + 1;
@@ -248,8 +249,9 @@ class PieceFinder {
       open.erase(std::remove_if(open.begin(), open.end(), settled), open.end());
       if (open.empty() || open.size() < before) continue;
       if (!sorted) {
-        std::sort(open.begin(), open.end(),
-                  [&](std::size_t one, std::size_t two) { return edge_lies_before(one, two); });
+        std::sort(open.begin(), open.end(), [&](std::size_t edge, std::size_t other) {
+          return edge_lies_before(edge, other);
+        });
         sorted = true;
       }
       settle(open[0], true);
@@ -258,10 +260,11 @@ class PieceFinder {
   }
 
   // Compares by coordinates, so that neither the order of triangles nor that of vertices matters.
-  bool edge_lies_before(std::size_t one, std::size_t two) const {
+  bool edge_lies_before(std::size_t edge, std::size_t other) const {
     double places[2][6];
     for (int which = 0; which < 2; ++which) {
-      const std::int32_t half = out_.uses[static_cast<std::size_t>(out_.starts[which ? two : one])];
+      const std::int32_t half =
+          out_.uses[static_cast<std::size_t>(out_.starts[which ? other : edge])];
       const Vec3 a = mesh_.vertex(vertex(half, 0)), b = mesh_.vertex(vertex(half, 1));
       const bool swap = lies_before(b, a);
       const Vec3 first = swap ? b : a, last = swap ? a : b;
@@ -293,7 +296,7 @@ class PieceFinder {
     // If all angles are in one wedge more than necessary, the patches do not bound these wedges.
     const bool as_patches = open == wedges_at_start(all);
     if (!whatever && matters(as_patches ? groups[0] : all)) return false;
-    const auto link = [&](std::int32_t one, std::int32_t two) { pair(one, two); };
+    const auto link = [&](std::int32_t a, std::int32_t b) { pair(a, b); };
     if (!as_patches) pair_wedges(all, link);
     for (std::size_t i = 0; as_patches && i < groups.size(); ++i) pair_wedges(groups[i], link);
     return true;

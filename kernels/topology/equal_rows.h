@@ -48,8 +48,8 @@ class DistinctRows {
         fetch(&table_[slots[i] & mask()]);
       }
       for (std::int64_t i = 0; i < more; ++i) {
-        const std::int32_t known = table_[slots[i] & mask()];
-        if (known >= 0) fetch(&row(known));
+        const std::int32_t entry = table_[slots[i] & mask()];
+        if (entry >= 0) fetch(&row(entry));
       }
       for (std::int64_t i = 0; i < more; ++i) {
         numbers[at + i] = static_cast<Number>(place(batch[i], slots[i]));
@@ -81,12 +81,12 @@ class DistinctRows {
 
   std::int32_t place(const Row& wanted, std::size_t slot) {
     for (;; ++slot) {
-      std::int32_t& known = table_[slot & mask()];
-      if (known < 0) {
-        known = add_alone(wanted.data());
-        return known;
+      std::int32_t& entry = table_[slot & mask()];
+      if (entry < 0) {
+        entry = add_alone(wanted.data());
+        return entry;
       }
-      if (std::memcmp(&row(known), &wanted, sizeof(Row)) == 0) return known;
+      if (std::memcmp(&row(entry), &wanted, sizeof(Row)) == 0) return entry;
     }
   }
 
@@ -95,11 +95,11 @@ class DistinctRows {
     if (2 * (rows_.size() + static_cast<std::size_t>(more)) <= table_.size()) return;
     std::vector<std::int32_t> old(2 * table_.size(), -1);
     old.swap(table_);
-    for (std::int32_t known : old) {
-      if (known < 0) continue;
-      std::size_t slot = hash(row(known));
+    for (std::int32_t entry : old) {
+      if (entry < 0) continue;
+      std::size_t slot = hash(row(entry));
       while (table_[slot & mask()] >= 0) ++slot;
-      table_[slot & mask()] = known;
+      table_[slot & mask()] = entry;
     }
   }
 

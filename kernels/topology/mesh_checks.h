@@ -259,7 +259,7 @@ class Bodies {
   }
 
   // found: the number of bodies, and of vertices that have been joined.
-  void count(Team& team, std::int64_t grain, std::int64_t* found) const {
+  void count(Team& team, std::int64_t grain, std::int64_t* counts) const {
     std::atomic<std::int64_t> bodies{0}, vertices{0};
     team.run(vertex_count_, grain, [&](std::int64_t begin, std::int64_t end, int) {
       std::int64_t roots = 0, used = 0;
@@ -271,8 +271,8 @@ class Bodies {
       bodies += roots;
       vertices += used;
     });
-    found[0] = bodies;
-    found[1] = vertices;
+    counts[0] = bodies;
+    counts[1] = vertices;
   }
 
  private:

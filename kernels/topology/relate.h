@@ -57,8 +57,8 @@ inline ComponentPairs near_pairs(const std::vector<Bounds>& boxes, const std::in
   for (auto& each : leaves) {
     if (each.size() < 2 || static_cast<std::int64_t>(pairs.size()) > most) continue;
     const BoxTree tree(std::move(each));
-    tree.visit_pairs(tree, {0, 0}, [&](std::int32_t one, std::int32_t two) {
-      pairs.push_back(std::minmax(one, two));
+    tree.visit_pairs(tree, {0, 0}, [&](std::int32_t a, std::int32_t b) {
+      pairs.push_back(std::minmax(a, b));
       return static_cast<std::int64_t>(pairs.size()) <= most;
     });
   }
@@ -108,12 +108,12 @@ inline ComponentPairs contact_pairs(const MeshView& mesh,
   return pairs;
 }
 
-inline void write_pairs(const ComponentPairs& found, std::int32_t* pairs, std::int64_t* count) {
-  for (std::size_t i = 0; pairs && i < found.size(); ++i) {
-    pairs[2 * i] = found[i].first;
-    pairs[2 * i + 1] = found[i].second;
+inline void write_pairs(const ComponentPairs& touching, std::int32_t* pairs, std::int64_t* count) {
+  for (std::size_t i = 0; pairs && i < touching.size(); ++i) {
+    pairs[2 * i] = touching[i].first;
+    pairs[2 * i + 1] = touching[i].second;
   }
-  *count = static_cast<std::int64_t>(found.size());
+  *count = static_cast<std::int64_t>(touching.size());
 }
 
 // See `geodomain_components_above`.
@@ -227,13 +227,13 @@ class Relation {
   // Examines one pair of triangles of different components; false once everything is known.
   bool look(std::int32_t a, std::int32_t b) {
     if (overlap(seen_)) return false;
-    const Meeting found = meet(mesh_.triangle(a), mesh_.triangle(b));
-    if (found.contact == Contact::none) return true;
+    const Meeting meeting = meet(mesh_.triangle(a), mesh_.triangle(b));
+    if (meeting.contact == Contact::none) return true;
     seen_ |= kTouch;
-    if (found.contact == Contact::cross) {
+    if (meeting.contact == Contact::cross) {
       seen_ |= kCross;
-    } else if (found.contact != Contact::point) {
-      observe(a, b, found);
+    } else if (meeting.contact != Contact::point) {
+      observe(a, b, meeting);
     }
     return !overlap(seen_);
   }
@@ -254,18 +254,18 @@ class Relation {
     return mesh_.vertex(mesh_.triangles[3 * static_cast<std::int64_t>(triangle) + k % 3]);
   }
 
-  void observe(std::int32_t a, std::int32_t b, const Meeting& found) {
+  void observe(std::int32_t a, std::int32_t b, const Meeting& meeting) {
     if (facing(a) == 0 || facing(b) == 0) {
       seen_ |= kUndetermined;
-    } else if (found.contact == Contact::area) {
-      seen_ |= found.same_way == (facing(a) == facing(b)) ? kSame : kBack;
-    } else if (found.contact == Contact::edge_in_face) {
-      edge_in_face(a, b, found.apex[0], found.side[1], kFirstIn, kSecondIn);
-    } else if (found.contact == Contact::face_on_edge) {
-      edge_in_face(b, a, found.apex[1], found.side[0], kSecondIn, kFirstIn);
+    } else if (meeting.contact == Contact::area) {
+      seen_ |= meeting.same_way == (facing(a) == facing(b)) ? kSame : kBack;
+    } else if (meeting.contact == Contact::edge_in_face) {
+      edge_in_face(a, b, meeting.apex[0], meeting.side[1], kFirstIn, kSecondIn);
+    } else if (meeting.contact == Contact::face_on_edge) {
+      edge_in_face(b, a, meeting.apex[1], meeting.side[0], kSecondIn, kFirstIn);
     } else {
-      note(about_edge(b, found.apex[1], corner(a, found.apex[0])), kFirstIn);
-      note(about_edge(a, found.apex[0], corner(b, found.apex[1])), kSecondIn);
+      note(about_edge(b, meeting.apex[1], corner(a, meeting.apex[0])), kFirstIn);
+      note(about_edge(a, meeting.apex[0], corner(b, meeting.apex[1])), kSecondIn);
     }
   }
 
@@ -304,15 +304,15 @@ class Relation {
         components_.group.empty() ? kNobody : components_.group[static_cast<std::size_t>(half)];
     if (group == kNobody) return about_wedge(half, q);
     const std::size_t edge = static_cast<std::size_t>(group);
-    Where found = Where::out;
+    Where place = Where::out;
     for (std::int32_t i = components_.starts[edge]; i < components_.starts[edge + 1]; ++i) {
       const std::int32_t use = components_.uses[static_cast<std::size_t>(i)];
       if (piece_of(use) != piece_of(half)) continue;
       const Where here = about_wedge(use, q);
       if (here == Where::in || here == Where::unsure) return here;
-      if (here == Where::on) found = here;
+      if (here == Where::on) place = here;
     }
-    return found;
+    return place;
   }
   std::int32_t piece_of(std::int32_t half) const {
     return components_.component[static_cast<std::size_t>(half / 3)];

@@ -27,9 +27,9 @@ struct EightBoxes {
     for (int k = 0; k < 3; ++k) low[k][lane] = box.low[k], high[k][lane] = box.high[k];
   }
   Box box(int lane) const {
-    Box one;
-    for (int k = 0; k < 3; ++k) one.low[k] = low[k][lane], one.high[k] = high[k][lane];
-    return one;
+    Box lane_box;
+    for (int k = 0; k < 3; ++k) lane_box.low[k] = low[k][lane], lane_box.high[k] = high[k][lane];
+    return lane_box;
   }
   // A bit for each box that meets another.
   std::uint32_t met(const Box& box) const {
@@ -271,32 +271,32 @@ class SelfCrossings {
 
   // Calls found(a, b) for triangles that cross, one of them in a group of packets, the other in
   // it or in a later one.
-  template <class Found>
-  void visit_group(std::int64_t group, Found&& found) const {
+  template <class Visit>
+  void visit_group(std::int64_t group, Visit&& visit) const {
     packets_.visit_pairs(
         group, [&](std::int64_t packet, int lane, std::int64_t other, std::uint32_t lanes) {
           const TrianglePacket &own = packets_[packet], &theirs = packets_[other];
           for (lanes &= ~neighbours(own, lane, theirs); lanes != 0; lanes &= lanes - 1) {
             const std::int32_t a = own.triangle[lane], b = theirs.triangle[trailing_zeros(lanes)];
-            if (cross(a, b)) found(a, b);
+            if (cross(a, b)) visit(a, b);
           }
         });
   }
 
   bool cross(std::int32_t a, std::int32_t b) const {
     if (group_[a] != group_[b]) return false;
-    const Triangle one = mesh_.triangle(a), two = mesh_.triangle(b);
-    if (meet_where_they_share(one, two)) return false;
-    if (has_parting_plane(one, two) || has_parting_plane(two, one)) return false;
-    const Meeting found = meet(one, two);
-    switch (found.contact) {
+    const Triangle first = mesh_.triangle(a), second = mesh_.triangle(b);
+    if (meet_where_they_share(first, second)) return false;
+    if (has_parting_plane(first, second) || has_parting_plane(second, first)) return false;
+    const Meeting meeting = meet(first, second);
+    switch (meeting.contact) {
       case Contact::cross:
       case Contact::edge_in_face:
       case Contact::face_on_edge:
       case Contact::area:
         return true;
       case Contact::edges:
-        return cross_along_edges(a, b, edge_of(a, found.apex[0]), edge_of(b, found.apex[1]));
+        return cross_along_edges(a, b, edge_of(a, meeting.apex[0]), edge_of(b, meeting.apex[1]));
       default:
         return false;
     }
@@ -306,15 +306,15 @@ class SelfCrossings {
   // A bit for each triangle of a packet that shares a parted vertex with a given triangle.
   static std::uint32_t neighbours(const TrianglePacket& own, int lane,
                                   const TrianglePacket& other) {
-    std::uint32_t found = 0;
+    std::uint32_t lanes = 0;
     for (int k = 0; k < 3; ++k) {
       const std::int32_t corner = own.corner[k][lane];
       if (corner < 0) continue;
       for (int j = 0; j < 3; ++j) {
-        found |= equal(Integers8(corner), Integers8::load(other.corner[j]));
+        lanes |= equal(Integers8(corner), Integers8::load(other.corner[j]));
       }
     }
-    return found;
+    return lanes;
   }
 
   struct Edge {  // its ends in the order of their coordinates
@@ -337,18 +337,19 @@ class SelfCrossings {
   // neighbours; where more than two triangles meet, their wedges decide (`topology/components.h`).
   // For other edges, two triangles are a fold with a vertex on one side only, and more
   // are sheets that meet along the line, and perhaps cross.
-  bool cross_along_edges(std::int32_t a, std::int32_t b, const Edge& one, const Edge& two) const {
-    if (same_place(one.low, two.low) && same_place(one.high, two.high)) return false;
-    const Edge both = {precedes(one.low, two.low) ? two.low : one.low,
-                       precedes(one.high, two.high) ? one.high : two.high};
+  bool cross_along_edges(std::int32_t a, std::int32_t b, const Edge& first,
+                         const Edge& second) const {
+    if (same_place(first.low, second.low) && same_place(first.high, second.high)) return false;
+    const Edge both = {precedes(first.low, second.low) ? second.low : first.low,
+                       precedes(first.high, second.high) ? first.high : second.high};
     Bounds box = {both.low, both.low};
     widen(box, {both.high, both.high});
-    bool found = false;
+    bool hit = false;
     packets_.visit_met(box, [&](std::int32_t i) {
-      found = i != a && i != b && group_[i] == group_[a] && has_edge_along(i, both);
-      return !found;
+      hit = i != a && i != b && group_[i] == group_[a] && has_edge_along(i, both);
+      return !hit;
     });
-    return found;
+    return hit;
   }
 
   bool has_edge_along(std::int32_t triangle, const Edge& line) const {

@@ -158,8 +158,8 @@ class VertexFan {
   }
   int find_sorted(std::int32_t vertex) const {
     const auto end = from_.begin() + count_;
-    const auto found = std::lower_bound(from_.begin(), end, vertex);
-    return found != end && *found == vertex ? static_cast<int>(found - from_.begin()) : -1;
+    const auto place = std::lower_bound(from_.begin(), end, vertex);
+    return place != end && *place == vertex ? static_cast<int>(place - from_.begin()) : -1;
   }
 
   int count_ = 0, room_ = 0;

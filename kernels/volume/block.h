@@ -35,22 +35,22 @@ GD_HD Triangle edge_in_plan(const double* ends) {
 GD_HD bool meets_rim(const BlocksView& blocks, const Block& block) {
   Block plan = block;
   plan.low.z = -1.0, plan.high.z = 1.0;
-  bool found = false;
+  bool hit = false;
   blocks.rim.visit_met({plan.low, plan.high}, [&](std::int32_t i) {
-    found = enters(edge_in_plan(blocks.edges + 6 * static_cast<std::int64_t>(i)), plan);
-    return !found;
+    hit = enters(edge_in_plan(blocks.edges + 6 * static_cast<std::int64_t>(i)), plan);
+    return !hit;
   });
-  return found;
+  return hit;
 }
 
 // Whether a triangle has a point strictly inside the block.
 GD_HD bool is_entered(const BlocksView& blocks, const Block& block) {
-  bool found = false;
+  bool hit = false;
   blocks.tree.visit_met({block.low, block.high}, [&](std::int32_t i) {
-    found = enters(blocks.mesh.triangle(i), block);
-    return !found;
+    hit = enters(blocks.mesh.triangle(i), block);
+    return !hit;
   });
-  return found;
+  return hit;
 }
 
 // kByLines if a triangle enters the block, until `by_triangles` decides otherwise.

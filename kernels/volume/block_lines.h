@@ -81,7 +81,8 @@ class BlockLines {
 
   double along_lines(int n, Inside rule) {
     double total = 0.0;
-    visit_lines(n, [&](std::vector<Crossing>& found) { total += length_inside(found, rule); });
+    visit_lines(n,
+                [&](std::vector<Crossing>& crossings) { total += length_inside(crossings, rule); });
     return total / ((block_.high.z - block_.low.z) * n * n);
   }
 

@@ -67,13 +67,14 @@ struct Ratio {
 };
 
 inline int compare_exactly(const PlanEdge& edge, const EdgeCut& a, const EdgeCut& b) {
-  Ratio one(edge, a), other(edge, b);
+  Ratio first(edge, a), second(edge, b);
   Expansion<512> left, right;
-  multiply_all(one.above, other.across, left);
-  multiply_all(other.above, one.across, right);
+  multiply_all(first.above, second.across, left);
+  multiply_all(second.above, first.across, right);
   Expansion<1024> difference;
   subtract(left, right, difference);
-  return sign_of(difference.value()) * sign_of(one.across.value()) * sign_of(other.across.value());
+  return sign_of(difference.value()) * sign_of(first.across.value()) *
+         sign_of(second.across.value());
 }
 
 }  // namespace cut_detail
@@ -151,12 +152,12 @@ class FootprintEnd {
   bool ends_in(const Block& block) const {
     Block plan = block;
     plan.low.z = -1.0, plan.high.z = 1.0;
-    bool found = false;
+    bool hit = false;
     tree_.visit_met({plan.low, plan.high}, [&](std::int32_t i) {
-      found = enters(edge_in_plan(ends_of(i)), plan) && is_reached_in(i, plan);
-      return !found;
+      hit = enters(edge_in_plan(ends_of(i)), plan) && is_reached_in(i, plan);
+      return !hit;
     });
-    return found;
+    return hit;
   }
 
  private:
@@ -178,10 +179,10 @@ class FootprintEnd {
       constexpr std::int64_t kTogether = 4096;
       const std::size_t count = footprint.reach_.size();
       const BoxTree tree = footprint.tree_of([&](std::size_t) { return true; });
-      std::vector<std::vector<Pass>> found(
+      std::vector<std::vector<Pass>> batches(
           static_cast<std::size_t>((mesh.triangle_count + kTogether - 1) / kTogether));
       team.run(mesh.triangle_count, kTogether, [&](std::int64_t begin, std::int64_t end, int) {
-        std::vector<Pass>& here = found[static_cast<std::size_t>(begin / kTogether)];
+        std::vector<Pass>& here = batches[static_cast<std::size_t>(begin / kTogether)];
         for (std::int64_t i = begin; i < end; ++i) {
           const Triangle t = mesh.triangle(i);
           Bounds box = box_of(t);
@@ -195,15 +196,15 @@ class FootprintEnd {
         }
       });
       begins_.assign(count + 1, 0);
-      for (const auto& some : found) {
-        for (const Pass& one : some) ++begins_[static_cast<std::size_t>(one.edge) + 1];
+      for (const auto& some : batches) {
+        for (const Pass& pass : some) ++begins_[static_cast<std::size_t>(pass.edge) + 1];
       }
       for (std::size_t i = 0; i < count; ++i) begins_[i + 1] += begins_[i];
       triangles_.resize(begins_[count]);
       std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
-      for (const auto& some : found) {
-        for (const Pass& one : some) {
-          triangles_[next[static_cast<std::size_t>(one.edge)]++] = one.triangle;
+      for (const auto& some : batches) {
+        for (const Pass& pass : some) {
+          triangles_[next[static_cast<std::size_t>(pass.edge)]++] = pass.triangle;
         }
       }
     }
@@ -307,11 +308,11 @@ class FootprintEnd {
     const EdgeCut begin = cut_at_point(e, e.px, e.py), end = cut_at_point(e, e.qx, e.qy);
     EdgeCut to = begin;
     bool is_begun = false;  // covered by an interval
-    for (const CoveredSpan& one : intervals) {
-      if (!(one.*on_side) || compare_cuts(e, one.to, to) <= 0) continue;
-      if (compare_cuts(e, one.from, end) >= 0) break;
-      if (compare_cuts(e, one.from, to) > 0) parts.push_back({to, one.from});
-      to = one.to;
+    for (const CoveredSpan& span : intervals) {
+      if (!(span.*on_side) || compare_cuts(e, span.to, to) <= 0) continue;
+      if (compare_cuts(e, span.from, end) >= 0) break;
+      if (compare_cuts(e, span.from, to) > 0) parts.push_back({to, span.from});
+      to = span.to;
       is_begun = true;
     }
     if (compare_cuts(e, to, end) < 0) parts.push_back({to, end});

@@ -116,19 +116,19 @@ class Overlay {
   // False for a triangle without area in the block's plan.
   bool fill(Facet& facet, const Triangle& t, int turn) const {
     const Vec3 corner[3] = {t.a, turn > 0 ? t.b : t.c, turn > 0 ? t.c : t.b};
-    Polygon one, two;
-    for (const Vec3& p : corner) one.put({p.x - low_.x, p.y - low_.y, p.z - low_.z});
+    Polygon polygon, buffer;
+    for (const Vec3& p : corner) polygon.put({p.x - low_.x, p.y - low_.y, p.z - low_.z});
     for (int k = 0; k < 3; ++k) {
       const Vec3 &p = corner[k], &q = corner[(k + 1) % 3];
-      facet.edges[k] = {one.at[k].x, one.at[k].y, q.x - p.x, q.y - p.y};
+      facet.edges[k] = {polygon.at[k].x, polygon.at[k].y, q.x - p.x, q.y - p.y};
     }
     for (int axis = 0; axis < 2; ++axis) {
-      clip(one, axis, 0.0, true, two);
-      clip(two, axis, part(side_, axis), false, one);
+      clip(polygon, axis, 0.0, true, buffer);
+      clip(buffer, axis, part(side_, axis), false, polygon);
     }
-    if (one.count == 0) return false;
-    facet.plan = one;
-    const Range x = range_of(one, 0), y = range_of(one, 1), z = range_of(one, 2);
+    if (polygon.count == 0) return false;
+    facet.plan = polygon;
+    const Range x = range_of(polygon, 0), y = range_of(polygon, 1), z = range_of(polygon, 2);
     facet.box = {{x.low, y.low, 0.0}, {x.high, y.high, 0.0}};
     facet.is_above = z.low >= side_.z;
     return facet.is_above || find_plane(facet);
@@ -167,7 +167,7 @@ class Overlay {
   // Clips a piece to a facet's plan; returns whether anything is left.
   static bool keep_within(Piece& piece, const Facet& facet) {
     double value[Piece::kMost];
-    Piece kept;
+    Piece rest;
     for (const Edge& edge : facet.edges) {
       bool out = false;
       for (int i = 0; i < piece.count; ++i) {
@@ -176,8 +176,8 @@ class Overlay {
         out |= value[i] < 0.0;
       }
       if (!out) continue;
-      split(piece, value, nullptr, &kept);
-      piece = kept;
+      split(piece, value, nullptr, &rest);
+      piece = rest;
       if (piece.count == 0) return false;
     }
     return true;
@@ -233,17 +233,17 @@ class Overlay {
       value[i] = p.other;
       under |= p.other < 0.0;
     }
-    Piece one, two;
+    Piece below, above;
     if (under) {
-      split(piece, value, nullptr, &two);
-      piece = two;
+      split(piece, value, nullptr, &above);
+      piece = above;
     }
     for (int i = 0; i < piece.count; ++i) value[i] = piece.at[i].height - piece.at[i].other;
-    split(piece, value, &one, &two);
-    if (one.count > 0) add(one, sign, next, set);
-    if (two.count == 0) return;
-    for (int i = 0; i < two.count; ++i) two.at[i].height = two.at[i].other;
-    add(two, sign, next, set);
+    split(piece, value, &below, &above);
+    if (below.count > 0) add(below, sign, next, set);
+    if (above.count == 0) return;
+    for (int i = 0; i < above.count; ++i) above.at[i].height = above.at[i].other;
+    add(above, sign, next, set);
   }
 
   void add(const Piece& piece, int sign, std::size_t next, std::size_t set) {

@@ -107,12 +107,12 @@ GD_HD void cut(const Polygon& whole, int axis, double value, Polygon& below, Pol
 }
 
 // Clips a polygon to one side of a value along an axis; points level with it are kept.
-GD_HD void clip(const Polygon& whole, int axis, double value, bool is_above, Polygon& kept) {
+GD_HD void clip(const Polygon& whole, int axis, double value, bool is_above, Polygon& clipped) {
   const double side = is_above ? 1.0 : -1.0;
   Polygon* const none = nullptr;
   divide(
       whole, [&](int i) { return side * (part(whole.at[i], axis) - value); },
-      [&](int i, int j) { return pass(whole.at[i], whole.at[j], axis, value); }, none, &kept);
+      [&](int i, int j) { return pass(whole.at[i], whole.at[j], axis, value); }, none, &clipped);
 }
 
 struct Range {
@@ -131,17 +131,17 @@ GD_HD Range range_of(const Polygon& polygon, int axis) {
 // The part between two values along an axis, of a polygon with a known range there: the polygon
 // itself, or one of two buffers that are overwritten.
 GD_HD const Polygon& between(const Polygon& whole, const Range& range, int axis, double low,
-                             double high, Polygon& one, Polygon& two) {
-  const Polygon* kept = &whole;
+                             double high, Polygon& first, Polygon& second) {
+  const Polygon* current = &whole;
   if (range.low < low) {
-    clip(*kept, axis, low, true, one);
-    kept = &one;
+    clip(*current, axis, low, true, first);
+    current = &first;
   }
   if (range.high > high) {
-    clip(*kept, axis, high, false, two);
-    kept = &two;
+    clip(*current, axis, high, false, second);
+    current = &second;
   }
-  return *kept;
+  return *current;
 }
 
 // Integrals over the projection: the area, positive if it turns counter-clockwise, and the integral

@@ -97,9 +97,9 @@ class Shedder {
     const Polygon& strip =
         part_of(parts[0], 1, lattice_.y, origin_.y, box_.j0 + row, parts[1], parts[2]);
     if (strip.count == 0) return;
-    const auto taken = static_cast<int>(&strip - parts);
+    const auto used = static_cast<int>(&strip - parts);
     const Polygon& piece = part_of(strip, 0, lattice_.x, origin_.x, box_.i0 + place,
-                                   parts[(taken + 1) % 3], parts[(taken + 2) % 3]);
+                                   parts[(used + 1) % 3], parts[(used + 2) % 3]);
     if (piece.count > 0) shed_column(piece, box_.i0 + place, box_.j0 + row);
   }
 
@@ -128,10 +128,10 @@ class Shedder {
   // The part of a polygon in a cell along an axis: itself, or one of two buffers that are
   // overwritten.
   GD_HD static const Polygon& part_of(const Polygon& whole, int axis, const Ruler& edges,
-                                      double origin, std::int32_t cell, Polygon& one,
-                                      Polygon& two) {
+                                      double origin, std::int32_t cell, Polygon& first,
+                                      Polygon& second) {
     return between(whole, range_of(whole, axis), axis, edges.value[cell] - origin,
-                   edges.value[cell + 1] - origin, one, two);
+                   edges.value[cell + 1] - origin, first, second);
   }
 
   // Calls visit(part, cell) for the parts of a polygon in cells along an axis; with a single cut
@@ -140,18 +140,18 @@ class Shedder {
   GD_HD static void slice(const Polygon& whole, int axis, const Ruler& edges, double origin,
                           Cells cells, Visit&& visit) {
     const Range range = range_of(whole, axis);
-    Polygon one, two;
+    Polygon first, second;
     for (std::int32_t at = cells.begin; at < cells.end; ++at) {
       const double low = edges.value[at] - origin, high = edges.value[at + 1] - origin;
       if (range.low > high || range.high < low) continue;
       if (at + 2 == cells.end && range.low >= low && range.high > high &&
           range.high <= edges.value[at + 2] - origin) {
-        cut(whole, axis, high, one, two);
-        if (one.count > 0) visit(one, at);
-        if (two.count > 0) visit(two, at + 1);
+        cut(whole, axis, high, first, second);
+        if (first.count > 0) visit(first, at);
+        if (second.count > 0) visit(second, at + 1);
         return;
       }
-      const Polygon& part = between(whole, range, axis, low, high, one, two);
+      const Polygon& part = between(whole, range, axis, low, high, first, second);
       if (part.count > 0) visit(part, at);
     }
   }

@@ -22,12 +22,12 @@ class Boundary {
 
   // Whether a triangle has a point strictly inside the block.
   bool enters_block(const Block& block) const {
-    bool found = false;
+    bool hit = false;
     tree_.visit_met({block.low, block.high}, [&](std::int32_t i) {
-      found = enters(mesh_.triangle(i), block);
-      return !found;
+      hit = enters(mesh_.triangle(i), block);
+      return !hit;
     });
-    return found;
+    return hit;
   }
 
   const MeshView& mesh() const { return mesh_; }
@@ -146,9 +146,9 @@ class SeamFinder {
     std::sort(edges_.begin(), edges_.end());
     for (std::size_t i = 1; i < edges_.size(); ++i) {
       if (!edges_[i].joins(edges_[i - 1])) continue;
-      const std::size_t one = root(edges_[i - 1].part), other = root(edges_[i].part);
-      if (one == other) continue;
-      parts_[std::max(one, other)].sheet = std::min(one, other);
+      const std::size_t a = root(edges_[i - 1].part), b = root(edges_[i].part);
+      if (a == b) continue;
+      parts_[std::max(a, b)].sheet = std::min(a, b);
     }
     for (std::size_t i = parts_.size(); i-- > 0;) {  // a root comes before its members
       const std::size_t to = root(i);
@@ -214,7 +214,7 @@ class BoxJoiner {
       best = left_;
       best_owner_ = owner_;
     }
-    for (std::int32_t& one : best_owner_) one = root(best_owner_, one);
+    for (std::int32_t& owner : best_owner_) owner = root(best_owner_, owner);
     boxes = best;
     std::sort(boxes.begin(), boxes.end(),
               [](const JoinedBox& a, const JoinedBox& b) { return a.first < b.first; });
@@ -232,10 +232,10 @@ class BoxJoiner {
   void join_along(int axis) {
     const int u = (axis + 1) % 3, v = (axis + 2) % 3;
     const auto side = [=](const JoinedBox& a, const JoinedBox& b) {  // -1, 0, 1
-      const std::int32_t one[] = {a.key, a.low[u], a.high[u], a.low[v], a.high[v]};
-      const std::int32_t other[] = {b.key, b.low[u], b.high[u], b.low[v], b.high[v]};
+      const std::int32_t mine[] = {a.key, a.low[u], a.high[u], a.low[v], a.high[v]};
+      const std::int32_t theirs[] = {b.key, b.low[u], b.high[u], b.low[v], b.high[v]};
       for (int k = 0; k < 5; ++k) {
-        if (one[k] != other[k]) return one[k] < other[k] ? -1 : 1;
+        if (mine[k] != theirs[k]) return mine[k] < theirs[k] ? -1 : 1;
       }
       return 0;
     };
@@ -244,9 +244,9 @@ class BoxJoiner {
       if (order != 0) return order < 0;
       return a.low[axis] != b.low[axis] ? a.low[axis] < b.low[axis] : a.first < b.first;
     });
-    std::size_t kept = 0;
+    std::size_t last_place = 0;
     for (std::size_t i = 1; i < left_.size(); ++i) {
-      JoinedBox& last = left_[kept];
+      JoinedBox& last = left_[last_place];
       const JoinedBox& next = left_[i];
       if (last.high[axis] == next.low[axis] && side(last, next) == 0) {
         const std::int32_t first = std::min(last.first, next.first);
@@ -254,15 +254,16 @@ class BoxJoiner {
         last.high[axis] = next.high[axis];
         last.first = first;
       } else {
-        left_[++kept] = next;
+        left_[++last_place] = next;
       }
     }
-    left_.resize(left_.empty() ? 0 : kept + 1);
+    left_.resize(left_.empty() ? 0 : last_place + 1);
   }
 
-  static std::int32_t root(const std::vector<std::int32_t>& owner, std::int32_t one) {
-    while (owner[static_cast<std::size_t>(one)] != one) one = owner[static_cast<std::size_t>(one)];
-    return one;
+  static std::int32_t root(const std::vector<std::int32_t>& owner, std::int32_t index) {
+    while (owner[static_cast<std::size_t>(index)] != index)
+      index = owner[static_cast<std::size_t>(index)];
+    return index;
   }
 
   std::vector<JoinedBox> left_;

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from label_command import run_command
 from late import pyarrow, pyvista
 from shapes import star
 from sheets import level
@@ -22,7 +22,6 @@ import geodomain
 from geodomain import Mesh, TableError, label_file, model_file
 from geodomain.blocks import new_model
 from geodomain.blocks.new_model import DecimalAxis, as_decimal
-from geodomain.cli import main
 
 DECIMALS = st.decimals(-9_999_999, 9_999_999, allow_nan=False, places=4)
 SIZES = st.decimals("0.001", 1000, allow_nan=False, places=3)
@@ -176,9 +175,7 @@ def test_rotation_there_and_back(folder: Path, rotation: str, local: str | None)
 
 
 def run(*options: str, code: int = 0):
-    result = CliRunner().invoke(main, ["model", *options])
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("model", *options, code=code)
 
 
 def test_the_command(folder: Path) -> None:

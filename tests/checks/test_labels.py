@@ -211,3 +211,18 @@ def test_every_text_that_pandas_reads_as_missing_is_warned_of_or_refused(tmp_pat
         else:
             with pytest.warns(GeodomainWarning, match="read as a missing value"):
                 geodomain.label_file(tmp_path / "b.csv", {text: ore}, None)
+
+
+@pytest.mark.parametrize("label", [" ", " W", "W ", "\tW", "W\nX", "W\r"])
+@pytest.mark.parametrize("what", ["background", "unassigned"])
+@pytest.mark.parametrize("door", DOORS)
+def test_labels_of_the_rest_read_back_as_written(door: str, what: str, label: str) -> None:
+    said = rf"{what} is .*; it must be one line of text without blanks around it"
+    with pytest.raises(DomainError, match=said):
+        DOORS[door](**{what: label})
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x0b", "\x1c", "\x85", "\u2028"])
+def test_a_name_that_ends_a_line_is_refused(end: str) -> None:
+    with pytest.raises(DomainError, match="it must be one line of text"):
+        Domain(f"ORE{end}", LOW)

@@ -37,7 +37,7 @@ def compare(chunks: Chunks, *, known: bool = True) -> Overlap | None:
     blocks = OverlappingBlocks()
     for points, sizes in chunks:
         blocks.add(points, sizes)
-    return blocks.found(turn_is_known=known)
+    return blocks.overlap(turn_is_known=known)
 
 
 def counted_again(chunks: Chunks) -> tuple[int, float]:

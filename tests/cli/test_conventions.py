@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from label_command import run_command
 from late import pyarrow
 from wireframes import box
 
@@ -29,9 +30,7 @@ def run(text: str, *options: str, code: int = 0) -> Result:
     """Label a table that is written to blocks.csv."""
     Path("blocks.csv").write_text(text)
     arguments = ["label", "blocks.csv", *SOLID, "-o", "out.csv", "--overwrite", *options]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == code, result.output
-    return result
+    return run_command(*arguments, code=code)
 
 
 def labels() -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from label_command import run_command
 from wireframes import box, cube
 
 from geodomain import GeodomainWarning, read_meshes, write_mesh
@@ -23,9 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def convert(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["convert", *arguments])
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("convert", *arguments, code=code)
 
 
 @pytest.mark.parametrize("extension", [".ts", ".omf", ".dxf"])

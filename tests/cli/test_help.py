@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from wireframes import box
 
 from geodomain.cli import main
@@ -23,9 +24,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, list(arguments))
-    assert result.exit_code == code, result.output
-    return result
+    return run_command(*arguments, code=code)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from label_command import run_command
 from wireframes import box
 
 from geodomain import Mesh
@@ -103,9 +104,7 @@ def test_bad_holes_are_warned_of_or_refused(folder: Path) -> None:
 
 
 def inspect(*options: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["inspect", *options])
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("inspect", *options, code=code)
 
 
 def test_inspect_describes_holes(folder: Path) -> None:

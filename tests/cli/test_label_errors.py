@@ -180,7 +180,7 @@ def test_an_interrupt_exits_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Labeller, "judge", interrupt)
+    monkeypatch.setattr(Labeller, "label", interrupt)
     assert "interrupted" in run("b.csv", *BOTH, "-o", "out.csv", code=130).stderr
     assert not (folder / "out.csv").exists()
 
@@ -188,7 +188,7 @@ def test_an_interrupt_exits_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_bug_keeps_its_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from geodomain.labelling.labeller import Labeller
 
-    monkeypatch.setattr(Labeller, "judge", lambda *_: 1 / 0)
+    monkeypatch.setattr(Labeller, "label", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run("b.csv", *BOTH, "-o", "out.csv", code=1)
     assert not (folder / "out.csv").exists()

@@ -111,16 +111,16 @@ DOMAINS = {"a": cube(1.0), "b": star(3, radius=(50.0, 40.0, 20.0)), "c": MESH}
 def test_a_labelling_sends_its_points_once(fake, order: str) -> None:
     given = np.asarray(points(3000), order=order)
     options = {"count_on_wall": True, "rule": "winding"}
-    expected = Labeller(DOMAINS, LabelSettings(backend="cpu", **options)).judge(given)
+    expected = Labeller(DOMAINS, LabelSettings(backend="cpu", **options)).label(given)
     labeller = Labeller(DOMAINS, LabelSettings(backend="cuda", **options))
     held = fake.used_bytes
     fake.calls.clear()
-    found = labeller.judge(given)
+    found = labeller.label(given)
     assert np.array_equal(found.codes, expected.codes)
     assert np.array_equal(found.on_wall, expected.on_wall)
     assert fake.calls.count("geodomain_on_surface") == 3 * 3
     assert fake.calls.count("htod") == sent(3000)
-    labeller.judge(points(3000, seed=1))
+    labeller.label(points(3000, seed=1))
     assert fake.calls.count("htod") == 2 * sent(3000)
     buffers.release()
     assert fake.used_bytes == held and "leak" not in fake.calls
@@ -128,12 +128,12 @@ def test_a_labelling_sends_its_points_once(fake, order: str) -> None:
 
 def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
     given = points(3000)
-    expected = Labeller(DOMAINS, LabelSettings(rule="winding", backend="cpu")).judge(given).codes
+    expected = Labeller(DOMAINS, LabelSettings(rule="winding", backend="cpu")).label(given).codes
     labeller = Labeller(DOMAINS, LabelSettings(rule="winding", backend="cuda"))
-    labeller.judge(given)
+    labeller.label(given)
     fake.room = 3000
     fake.calls.clear()
-    assert np.array_equal(labeller.judge(given).codes, expected)
+    assert np.array_equal(labeller.label(given).codes, expected)
     assert fake.calls.count("htod") == 3 * sent(3000)
 
 
@@ -164,12 +164,12 @@ def buffers_of(room: int) -> Iterator[None]:
 def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
     labeller = Labeller(DOMAINS, LabelSettings(rule="winding", backend="cuda"))
     assert labeller.machine == ("cuda", "asked for")
-    labeller.judge(points(1000))
+    labeller.label(points(1000))
     assert labeller.machine == ("cuda", "asked for")
     buffers.release()
     fake.room = 1000
     with pytest.warns(geodomain.GeodomainWarning, match="computed on the CPU"):
-        labeller.judge(points(500))
+        labeller.label(points(500))
     want = "not enough GPU memory for 500 points"
     assert labeller.machine == (
         "cuda",
@@ -177,7 +177,7 @@ def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
     )
     with pytest.warns(geodomain.GeodomainWarning, match="wireframe's index"):
         labeller = Labeller(DOMAINS, LabelSettings(rule="winding", backend="cuda"))
-    labeller.judge(points(500))
+    labeller.label(points(500))
     assert labeller.machine == ("cpu", "not enough GPU memory for the wireframe's index")
 
 

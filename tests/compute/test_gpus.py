@@ -164,17 +164,17 @@ def test_a_gpu_that_fails_leaves_its_part_to_the_other(
 
 def test_where_all_gpus_fail_the_cpu_goes_on(two: FakeCuda) -> None:
     labeller = Labeller({"a": MESH}, LabelSettings(backend="cuda"))
-    expected = Labeller({"a": MESH}, LabelSettings(backend="cpu")).judge(POINTS).codes
-    assert np.array_equal(labeller.judge(POINTS).codes, expected)
+    expected = Labeller({"a": MESH}, LabelSettings(backend="cpu")).label(POINTS).codes
+    assert np.array_equal(labeller.label(POINTS).codes, expected)
     assert labeller.machine == ("cuda", "asked for")
     for number in (0, 1):
         error = two.LaunchError("unspecified failure")
         two.crash_after[number] = "geodomain_count_full", 1 + number, error
     with pytest.warns(geodomain.GeodomainWarning, match="the CPU takes over"):
-        assert np.array_equal(labeller.judge(POINTS).codes, expected)
+        assert np.array_equal(labeller.label(POINTS).codes, expected)
     machine, why = labeller.machine
     assert machine == "cuda" and "the CPU computed " in why and "GPU 1 failed: " in why
-    assert np.array_equal(labeller.judge(POINTS).codes, expected)
+    assert np.array_equal(labeller.label(POINTS).codes, expected)
     with pytest.raises(geodomain.DeviceError, match="only a new process"):
         geodomain.contains(MESH, POINTS, backend="cuda")
     assert np.array_equal(geodomain.contains(MESH, POINTS), expected == 0)

@@ -183,7 +183,7 @@ def test_names_must_tell() -> None:
 def test_surfaces_are_asked_once_for_all_that_share_them() -> None:
     labeller = Labeller([AIR, ROCK, Stack([GROUND], ["UP", "DOWN"])])
     assert len(labeller._locators) == 1
-    verdict = labeller.judge(np.array(POINTS))
+    verdict = labeller.label(np.array(POINTS))
     assert verdict.table("inside").sum(axis=1).tolist() == [2, 1, 2, 1]
 
 
@@ -193,7 +193,7 @@ def summary_of(*domains, points, sizes=None, chunk=10**9):
     for begin in range(0, len(points), chunk):
         rows = slice(begin, begin + chunk)
         part = None if sizes is None else sizes[rows]
-        tally.add(points[rows], part, labeller.judge(points[rows]))
+        tally.add(points[rows], part, labeller.label(points[rows]))
     return summarise(labeller, tally, LabelSettings(background="-", unassigned="?"), seconds=1.0)
 
 
@@ -246,11 +246,11 @@ def test_conditions_that_no_block_meets_are_said() -> None:
     tally = Tally(labeller.targets)
     for met in (False, False):
         allowed = [np.array([met]), None]
-        tally.add(points, None, labeller.judge(points, allowed), allowed)
+        tally.add(points, None, labeller.label(points, allowed), allowed)
     said = summarise(labeller, tally, LabelSettings(), seconds=1.0).warnings
     assert said == ("no block meets only_if of A: rock == ['OXX', 3], au >= 0.5",)
     allowed = [np.array([True]), None]
-    tally.add(points, None, labeller.judge(points, allowed), allowed)
+    tally.add(points, None, labeller.label(points, allowed), allowed)
     assert not summarise(labeller, tally, LabelSettings(), seconds=1.0).warnings
 
 
@@ -295,8 +295,8 @@ def test_chunks_apart_from_a_solid_change_nothing(seed: int) -> None:
     ]
     points = rng.integers(-2, 14, (300, 3)) + rng.choice([0.0, 0.5], (300, 3))
     labeller = Labeller([*solids, AIR_FAR])
-    whole = labeller.judge(points).codes
-    some = np.concatenate([labeller.judge(points[i : i + 7]).codes for i in range(0, 300, 7)])
+    whole = labeller.label(points).codes
+    some = np.concatenate([labeller.label(points[i : i + 7]).codes for i in range(0, 300, 7)])
     assert np.array_equal(whole, some)
     codes = geodomain.label_codes(points, [solid.meshes[0] for solid in solids])
     assert np.array_equal(np.where(whole == 7, -1, whole), codes)

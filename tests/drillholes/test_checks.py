@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from flagged_holes import warned_of
 from holes import SLIPS, try_collars
+from label_command import run_command
 from late import pd
 from wireframes import box
 
@@ -383,6 +384,28 @@ def test_azimuths_in_radians_with_two_decimals(azimuths: tuple[float, ...]) -> N
     assert "angles-radians" in [each.code for each in found if each.bad]
 
 
+@pytest.mark.parametrize("digits", [4, 5, 6, 15])
+@warned_of("angles-radians")
+def test_azimuths_of_one_fence_in_radians(digits: int) -> None:
+    """Azimuths of 86 to 94 degrees in tenths, as a survey tool writes them; dips in degrees."""
+    rows = [[name, depth, round(radians(86 + 0.7 * (number % 12)), digits), dip]
+            for number, (name, depth, _, dip) in enumerate(stations())]  # fmt: skip
+    assert list(warnings_of(Drillholes(*tables(survey=rows)))) == ["angles-radians"]
+
+
+@warned_of("angles-radians", "end-above-topography")
+def test_dips_in_radians_are_not_also_dips_from_the_vertical() -> None:
+    """Holes of 150 that seem level end above a hillside, and stay out of the ore below them."""
+    rows = [[*row[:3], GROUND + 0.7 * (row[1] - 5030), 150] for row in collars()]
+    survey = [[*row[:3], radians(-80)] for row in from_vertical(-12)]
+    steep = Drillholes(*tables(rows, survey), topography=hillside())
+    assert set(warnings_of(steep)) == {"angles-radians", "end-above-topography"}
+    holes = Drillholes(*tables(survey=survey))
+    solid = geodomain.Domain("ORE", box((4900, 9000, 250), (5200, 9200, 320)))
+    told = [each.code for each in holes.tell(geodomain.Domains([solid])) if each.bad]
+    assert told == ["angles-radians"]
+
+
 @pytest.mark.parametrize("azimuths", [(4.5,), (1.21, 2.35, 3.3), (0.0, 6.2), (2.5, 5.0)])
 def test_honest_azimuths_near_north_pass(azimuths: tuple[float, ...]) -> None:
     rows = [[name, depth, azimuths[number % len(azimuths)], dip]
@@ -591,9 +614,7 @@ def run(verb: str, *options: str, code: int = 0) -> Result:
     }[verb]
     solid = [] if verb == "inspect" else ["--solid", "ORE=ore.ply"]
     given = [*words, "--collar", "collar.csv", "--survey", "survey.csv", *solid, *options]
-    result = CliRunner().invoke(main, given)
-    assert result.exit_code == code, result.output
-    return result
+    return run_command(*given, code=code)
 
 
 VERBS = ("flag", "composite", "holes", "inspect", "report", "plot")

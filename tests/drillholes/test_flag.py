@@ -247,7 +247,7 @@ def test_the_command(folder: Path) -> None:
 MISUSED = {
     ("--split", "--by", "middle", "-o", "o.csv"): "give one of them",
     ("--min-length", "1", "-o", "o.csv"): "needs --split",
-    ("--flags", "-o", "o.csv"): "--flags is for points",
+    ("--flags", "-o", "o.csv"): "first flag the intervals with --coordinates, then",
     ("--replace-column", "AU", "-o", "o.csv"): "--replace-column is for points",
     (): "no output given",
 }

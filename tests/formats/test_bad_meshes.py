@@ -31,7 +31,7 @@ BAD = {
         r"Vulcan's \.00t is a packed",
     ),
     "deswik": ("a.duf", b"\0\1" * 99, r"Deswik's \.duf .* export the wireframe as DXF"),
-    "hdf5": ("a.bin", b"\x89HDF\r\n\x1a\n" + b"\0" * 99, r"\(HDF5\) is not read: export"),
+    "hdf5": ("a.bin", b"\x89HDF\r\n\x1a\n" + b"\0" * 99, "a.bin is damaged: "),
     "excel": ("a.bin", b"PK\3\4" + b"xl/workbook.xml" * 9, r"an Excel workbook.*: save .* as CSV"),
     "strings": (
         "a.str",

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import omf_models
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from late import needs, pd, pyvista
 from wireframes import box, cube
 
 from geodomain import TableError, convert_blocks, inspect_file, label_file, read_mesh, write_mesh
-from geodomain.cli import main
 
 pytestmark = needs("pyarrow")
 
@@ -27,9 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def convert(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["convert", *arguments])
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("convert", *arguments, code=code)
 
 
 def regular() -> pd.DataFrame:

@@ -90,6 +90,7 @@ SAMPLES = {
     "gocad": written(".ts"),
     "omf 1": content("a.omf", files.omf1()),
     "omf 2": written(".omf"),
+    "geoh5": written(".geoh5"),
     "landxml": content("a.xml", files.landxml()),
     "datamine": lambda folder: files.datamine_pair(folder, 8, "<"),
     "datamine, old": lambda folder: files.datamine_pair(folder, 4, ">", (-478000, -6771000, 0)),

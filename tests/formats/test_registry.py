@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 PARAMETERS = {
     "read_meshes": ["data", "path"],
     "read_file": ["path", "extension"],
+    "read_named": ["path", "name"],
     "write_mesh": ["mesh", "file"],
     "write_solids": ["solids", "file"],
     "write_pair": ["solids", "stem", "triangles", "strings"],

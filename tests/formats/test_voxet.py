@@ -108,7 +108,8 @@ def test_turned_axes_and_axes_that_point_down(tmp_path: Path) -> None:
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     path = voxet(tmp_path)
     with pytest.raises(
-        TableError, match=r"which is saved as \.csv, \.parquet, \.xlsx, \.omf, \.vtu or \.vti"
+        TableError,
+        match=r"which is saved as \.csv, \.parquet, \.xlsx, \.omf, \.geoh5, \.vtu or \.vti",
     ):
         label_file(path, ORE, tmp_path / "b.vo")
     (tmp_path / "grade@@").unlink()

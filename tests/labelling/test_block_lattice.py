@@ -105,8 +105,8 @@ def domains() -> dict[str, list]:
 
 def same(one: Verdict, other: Verdict) -> None:
     assert one.codes.tolist() == other.codes.tolist()
-    assert one.found.keys() == other.found.keys()
-    for mine, theirs in zip(one.found.values(), other.found.values(), strict=True):
+    assert one.answers.keys() == other.answers.keys()
+    for mine, theirs in zip(one.answers.values(), other.answers.values(), strict=True):
         for what, part in mine._asdict().items():
             assert np.array_equal(part, getattr(theirs, what)), what
     assert {n: r.tolist() for n, r in one.folded.items()} == {
@@ -123,8 +123,8 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def lattices(rows: Floats, threads: int) -> list[BlockLattice]:
     """Return a lattice that is known, one to be learnt, and one that is only partly right."""
     values = [np.unique(column[np.isfinite(column)]) for column in rows.T]
-    every = [BlockLattice.given(values, threads=threads), BlockLattice.learnt(threads=threads)]
-    return [*every, BlockLattice.given([axis[::2] for axis in AXES], threads=threads)]
+    every = [BlockLattice.of_axes(values, threads=threads), BlockLattice.inferred(threads=threads)]
+    return [*every, BlockLattice.of_axes([axis[::2] for axis in AXES], threads=threads)]
 
 
 @pytest.mark.parametrize("order", orders())
@@ -133,31 +133,31 @@ def lattices(rows: Floats, threads: int) -> list[BlockLattice]:
 def test_labels_are_those_of_points(order: str, kind: str, threads: int) -> None:
     rows = np.asfortranarray(orders()[order])
     labeller = Labeller(domains()[kind], LabelSettings(threads=threads, allow_open=True))
-    expected = [labeller.judge(part) for part in (rows[:700], rows[700:])]
+    expected = [labeller.label(part) for part in (rows[:700], rows[700:])]
     for lattice in lattices(rows, threads):
         for part, one in zip((rows[:700], rows[700:]), expected, strict=True):
-            same(labeller.judge(np.asfortranarray(part), lattice=lattice), one)
+            same(labeller.label(np.asfortranarray(part), lattice=lattice), one)
 
 
 @pytest.mark.parametrize("kind", ["solid", "winding", "above", "open"])
 def test_rows_on_cells_are_asked_of_no_index(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     labeller = Labeller(domains()[kind], LabelSettings(allow_open=True))
-    for lattice in (BlockLattice.given(AXES, threads=1), BlockLattice.learnt(threads=1)):
+    for lattice in (BlockLattice.of_axes(AXES, threads=1), BlockLattice.inferred(threads=1)):
         rows = rows_of()
-        labeller.judge(rows, lattice=lattice)  # which counts the crossings of lines
-        expected = labeller.judge(rows).codes.tolist()
+        labeller.label(rows, lattice=lattice)  # which counts the crossings of lines
+        expected = labeller.label(rows).codes.tolist()
         with monkeypatch.context() as patched:
             if kind != "winding":  # of which lines through both cubes are asked by themselves
                 for locator in labeller._locators.values():
                     patched.setattr(locator, "index", None)
-            assert labeller.judge(rows, lattice=lattice).codes.tolist() == expected
+            assert labeller.label(rows, lattice=lattice).codes.tolist() == expected
 
 
 def test_cells_are_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate, "MOST_CELLS", 100)
     labeller, rows = Labeller(domains()["solid"]), rows_of()
-    lattice = BlockLattice.given(AXES, threads=1)
-    same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
+    lattice = BlockLattice.of_axes(AXES, threads=1)
+    same(labeller.label(rows, lattice=lattice), labeller.label(rows))
     assert not lattice._answers
 
 
@@ -171,22 +171,22 @@ def test_solids_without_cells_are_asked_together(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("geodomain.labelling.labeller.members_of", members_of)
     labeller, rows = Labeller(domains()["several"]), rows_of()
-    lattice = BlockLattice.given(AXES, threads=1)
-    same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
+    lattice = BlockLattice.of_axes(AXES, threads=1)
+    same(labeller.label(rows, lattice=lattice), labeller.label(rows))
     assert asked == [3, 3]
     monkeypatch.setattr(evaluate, "MOST_CELLS", 1 << 20)
-    labeller.judge(rows, lattice=BlockLattice.given(AXES, threads=1))
+    labeller.label(rows, lattice=BlockLattice.of_axes(AXES, threads=1))
     assert asked == [3, 3]
 
 
 def test_a_lattice_begins_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate, "_CELLS_TO_A_ROW", 1)
     labeller, rows = Labeller(domains()["solid"]), rows_of()
-    lattice = BlockLattice.learnt(threads=1)
+    lattice = BlockLattice.inferred(threads=1)
     while not lattice._answers:
-        same(labeller.judge(rows[:300], lattice=lattice), labeller.judge(rows[:300]))
-        assert lattice._asked[next(iter(lattice._asked))] < 10 * len(rows)
-    same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
+        same(labeller.label(rows[:300], lattice=lattice), labeller.label(rows[:300]))
+        assert lattice._requested[next(iter(lattice._requested))] < 10 * len(rows)
+    same(labeller.label(rows, lattice=lattice), labeller.label(rows))
 
 
 def test_a_point_that_cannot_be_decided_is_named_by_its_row() -> None:
@@ -195,13 +195,13 @@ def test_a_point_that_cannot_be_decided_is_named_by_its_row() -> None:
     axis = np.r_[2.0**-307, np.arange(1.0, 5.0)]
     rows = rows_of((axis, axis, axis))[::-1]
     labeller = Labeller([Domain("A", (minute,)), Domain("B", (minute,), kind="above")])
-    lattice = BlockLattice.given((axis, axis, axis), threads=1)
+    lattice = BlockLattice.of_axes((axis, axis, axis), threads=1)
     for _ in range(2):
         with pytest.raises(PointError, match="point 124 is"):
-            labeller.judge(np.asfortranarray(rows), lattice=lattice)
+            labeller.label(np.asfortranarray(rows), lattice=lattice)
     same(
-        labeller.judge(np.asfortranarray(rows[:100]), lattice=lattice),
-        labeller.judge(np.asfortranarray(rows[:100])),
+        labeller.label(np.asfortranarray(rows[:100]), lattice=lattice),
+        labeller.label(np.asfortranarray(rows[:100])),
     )
 
 
@@ -224,9 +224,9 @@ def test_an_axis_is_counted_before_it_is_made(threads: int) -> None:
     labeller = Labeller(domains()["solid"], LabelSettings(threads=threads))
     for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
         rows = np.asfortranarray(np.stack([columns[axis] for axis in order], axis=1))
-        expected = labeller.judge(rows)
+        expected = labeller.label(rows)
         with at_most(1 << 24):
-            same(labeller.judge(rows, lattice=BlockLattice.learnt(threads=threads)), expected)
+            same(labeller.label(rows, lattice=BlockLattice.inferred(threads=threads)), expected)
 
 
 def test_a_long_axis_takes_no_more_than_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,9 +235,9 @@ def test_a_long_axis_takes_no_more_than_its_blocks(monkeypatch: pytest.MonkeyPat
     values = np.round(np.concatenate([np.arange(699) * 1e-8, [9.0]]), 8)
     rows = np.asfortranarray(np.stack([values, *np.full((2, 700), 4.5)], axis=1))
     labeller = Labeller(domains()["solid"])
-    expected = labeller.judge(rows)
+    expected = labeller.label(rows)
     with at_most(1 << 24):
-        same(labeller.judge(rows, lattice=BlockLattice.learnt(threads=1)), expected)
+        same(labeller.label(rows, lattice=BlockLattice.inferred(threads=1)), expected)
 
 
 def test_bits_of_one_bench_are_counted_as_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,6 +247,6 @@ def test_bits_of_one_bench_are_counted_as_words(monkeypatch: pytest.MonkeyPatch)
     for count, made in ((9, 1), (20, 0)):
         axes = (np.linspace(1, 8, count), np.linspace(1, 8, 10), np.array([4.0]))
         rows = rows_of(axes)
-        lattice = BlockLattice.given(axes, threads=1)
-        same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
+        lattice = BlockLattice.of_axes(axes, threads=1)
+        same(labeller.label(rows, lattice=lattice), labeller.label(rows))
         assert len(lattice._answers) == made

@@ -118,7 +118,7 @@ def test_thousands_of_domains_of_one_mesh_do_not_hold_every_pair() -> None:
     tally = Tally(labeller.targets)
     tracemalloc.start()
     try:
-        tally.add(points, None, labeller.judge(points))
+        tally.add(points, None, labeller.label(points))
         summary = summarise(labeller, tally, LabelSettings(), seconds=1.0)
         most = tracemalloc.get_traced_memory()[1]
     finally:

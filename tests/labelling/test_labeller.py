@@ -24,10 +24,10 @@ NONE, LOST, LEAK = 2, 3, 4
 
 
 def test_the_first_solid_wins() -> None:
-    verdict = Labeller((ORE, HALO)).judge(POINTS)
+    verdict = Labeller((ORE, HALO)).label(POINTS)
     assert verdict.codes.tolist() == [0, 0, 1, NONE, LOST, LOST]
     assert verdict.codes.dtype == np.int32
-    assert Labeller((HALO, ORE)).judge(POINTS).codes.tolist() == [1, 0, 0, NONE, LOST, LOST]
+    assert Labeller((HALO, ORE)).label(POINTS).codes.tolist() == [1, 0, 0, NONE, LOST, LOST]
     assert verdict.table("inside").tolist() == [[1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0]]
     assert not verdict.table("leaking").any() and not verdict.table("doubled").any()
     assert verdict.on_wall is None
@@ -35,7 +35,7 @@ def test_the_first_solid_wins() -> None:
 
 def test_a_repeated_name_is_a_union() -> None:
     both = Domain("BOTH", (cube(), box((5, 5, 5), (15, 15, 15))))
-    verdict = Labeller((both,)).judge(POINTS)
+    verdict = Labeller((both,)).label(POINTS)
     assert verdict.codes.tolist() == [0, 0, 0, 1, 2, 2]
     assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
     assert both.bounds.tolist() == [[0, 0, 0], [15, 15, 15]]
@@ -44,10 +44,10 @@ def test_a_repeated_name_is_a_union() -> None:
 @odd_on_purpose
 def test_overlapping_shells_are_doubled() -> None:
     mesh = joined(cube(), box((5, 5, 5), (15, 15, 15)))
-    verdict = Labeller((Domain("A", (mesh,)),)).judge(POINTS)
+    verdict = Labeller((Domain("A", (mesh,)),)).label(POINTS)
     assert verdict.table("inside").tolist() == [[1, 0, 1, 0, 0, 0]]
     assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
-    verdict = Labeller((Domain("A", (mesh,)),), LabelSettings(rule="winding")).judge(POINTS)
+    verdict = Labeller((Domain("A", (mesh,)),), LabelSettings(rule="winding")).label(POINTS)
     assert verdict.table("inside").tolist() == [[1, 1, 1, 0, 0, 0]]
     assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
 
@@ -62,7 +62,7 @@ BY_HOLE = np.array([[2, 8, 5], [8, 2, 5], [8, 2, 50], [20, 20, 5], [8, 2, np.nan
 
 
 def test_blocks_in_line_with_a_hole_leak() -> None:
-    verdict = Labeller((Domain("A", (roofless(),)),), LabelSettings(allow_open=True)).judge(BY_HOLE)
+    verdict = Labeller((Domain("A", (roofless(),)),), LabelSettings(allow_open=True)).label(BY_HOLE)
     assert verdict.codes.tolist() == [0, 3, 3, 1, 2]
     assert verdict.table("leaking").tolist() == [[0, 1, 1, 0, 0]]
     assert verdict.table("inside").tolist() == [[1, 0, 0, 0, 0]]
@@ -70,29 +70,29 @@ def test_blocks_in_line_with_a_hole_leak() -> None:
 
 def test_a_leak_yields_to_solids_before_it_and_not_to_those_after() -> None:
     sure, leaky = Domain("S", (box((7, 1, 4), (9, 3, 6)),)), Domain("L", (roofless(),))
-    first = Labeller((sure, leaky), LabelSettings(allow_open=True)).judge(BY_HOLE)
+    first = Labeller((sure, leaky), LabelSettings(allow_open=True)).label(BY_HOLE)
     assert first.codes.tolist() == [1, 0, LEAK, NONE, LOST]
-    last = Labeller((leaky, sure), LabelSettings(allow_open=True)).judge(BY_HOLE)
+    last = Labeller((leaky, sure), LabelSettings(allow_open=True)).label(BY_HOLE)
     assert last.codes.tolist() == [0, LEAK, LEAK, NONE, LOST]
 
 
 def test_a_closed_part_of_a_union_is_sure() -> None:
     union = Domain("U", (roofless(), box((7, 1, 4), (9, 3, 6))))
-    verdict = Labeller((union,), LabelSettings(allow_open=True)).judge(BY_HOLE)
+    verdict = Labeller((union,), LabelSettings(allow_open=True)).label(BY_HOLE)
     assert verdict.codes.tolist() == [0, 0, 3, 1, 2]
     assert verdict.table("leaking").tolist() == [[0, 0, 1, 0, 0]]
 
 
 def test_blocks_on_a_wall() -> None:
     points = np.array([[0, 5, 5], [5, 5, 10], [5, 5, 5], [np.nan, 5, 5]], float)
-    verdict = Labeller((ORE, HALO), LabelSettings(count_on_wall=True)).judge(points)
+    verdict = Labeller((ORE, HALO), LabelSettings(count_on_wall=True)).label(points)
     assert verdict.on_wall is not None
     # (5, 5, 5) is a corner of the halo.
     assert verdict.on_wall.tolist() == [True, True, True, False]
 
 
 def test_no_blocks() -> None:
-    verdict = Labeller((ORE, HALO)).judge(np.empty((0, 3)))
+    verdict = Labeller((ORE, HALO)).label(np.empty((0, 3)))
     assert verdict.codes.shape == (0,) and verdict.table("inside").shape == (2, 0)
 
 

@@ -145,6 +145,76 @@ def test_coordinates_that_are_no_dimensions() -> None:
     assert (found.transpose("i", "y", "z").values == label_lattice(*axes, DOMAINS["first"])).all()
 
 
+def climate_like():
+    """Return a Dataset by the CF conventions: a CRS, a map of places, bounds, a grade in blocks."""
+    data, _ = data_array()
+    grade = data.astype(np.float32)
+    grade.attrs = {"units": "g/t", "grid_mapping": "crs"}
+    model = grade.to_dataset()
+    model["other"] = data * 2
+    model = model.assign_coords(crs=0, level=("z", np.arange(9)), run=("time", [1, 2]))
+    model = model.assign_coords(lon=(("y", "x"), np.zeros((5, 14))))
+    model.crs.attrs = {"grid_mapping_name": "transverse_mercator", "epsg_code": "EPSG:28350"}
+    model.z.attrs = {"positive": "up", "axis": "Z", "standard_name": "height"}
+    model.attrs = {"Conventions": "CF-1.11"}
+    return model
+
+
+def test_a_label_keeps_coordinates_and_the_grid_mapping() -> None:
+    model = climate_like()
+    found = label_grid(model, DOMAINS["first"])
+    assert set(found.coords) == {"x", "y", "z", "crs", "level", "lon"}
+    assert found.crs.attrs == model.crs.attrs and found.z.attrs == model.z.attrs
+    assert found.attrs == {"grid_mapping": "crs", "long_name": "domain"}
+    assert set(label_grid(model.grade, DOMAINS["first"]).coords) == set(found.coords)
+    plain = label_lattice(model.x, model.y, model.z, DOMAINS["first"])
+    assert set(plain.coords) == {"x", "y", "z"} and plain.attrs == {}
+    inside = geodomain.contains_lattice(cube(), model)
+    assert inside.attrs["grid_mapping"] == "crs" and "crs" in inside.coords
+
+
+def test_only_variables_of_conditions_are_loaded() -> None:
+    xarray = pytest.importorskip("xarray")
+    model = climate_like()
+
+    class Loaded(xarray.backends.BackendArray):
+        shape, dtype = model.other.shape, model.other.dtype
+
+        def __getitem__(self, key: object) -> None:
+            pytest.fail("a variable that no condition uses was loaded")
+
+    lazy = xarray.core.indexing.LazilyIndexedArray(Loaded())
+    model["other"] = (model.other.dims, lazy)
+    rich = [Domain("RICH", cube(), only_if={"grade": {">=": 300}})]
+    found = label_grid(model, rich)
+    assert ((found == "RICH") <= (model.grade >= 300)).all() and (found == "RICH").any()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("library", "write", "read"),
+    [("h5netcdf", "to_netcdf", "open_dataset"), ("zarr", "to_zarr", "open_zarr")],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_label_in_a_file_is_read_back(tmp_path, library: str, write: str, read: str) -> None:
+    pytest.importorskip(library)
+    xarray = pytest.importorskip("xarray")
+    path, more = tmp_path / "a.store", {"engine": library} if library == "h5netcdf" else {}
+    getattr(climate_like(), write)(path, **more)
+    for coords in ("coordinates", "all"):
+        with getattr(xarray, read)(path, decode_coords=coords, **more) as model:
+            model = model.assign(domain=label_grid(model, DOMAINS["first"], background="WASTE"))
+            out = tmp_path / f"{coords}.store"
+            getattr(model, write)(out, **more)
+        with getattr(xarray, read)(out, decode_coords="all", **more) as again:
+            assert again.attrs == {"Conventions": "CF-1.11"}
+            assert again.domain.encoding["grid_mapping"] == "crs" and "crs" in again.coords
+            assert again.domain.dims == climate_like().grade.dims
+            expected = label_grid(climate_like(), DOMAINS["first"], background="WASTE")
+            assert (again.domain.values == expected.values).all()
+            assert again.grade.equals(climate_like().grade)
+
+
 def test_coordinates_that_do_not_fit_are_refused() -> None:
     data, axes = data_array()
     with pytest.raises(TypeError, match="must all be coordinates of xarray"):

@@ -13,7 +13,7 @@ from wireframes import box, cube, roofless
 from geodomain.domains.domain import Domain
 from geodomain.errors import TableError
 from geodomain.labelling.counts import Tally
-from geodomain.labelling.evaluate import apart, refuse_disjoint
+from geodomain.labelling.evaluate import refuse_disjoint, solids_apart
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.summary import Summary, as_table, mesh_volume, summarise
@@ -36,7 +36,7 @@ def counted(
     for start in range(0, len(points), chunk):
         part = points[start : start + chunk]
         sizes = None if step is None else np.full(part.shape, step)
-        tally.add(part, sizes, labeller.judge(part))
+        tally.add(part, sizes, labeller.label(part))
     return tally
 
 
@@ -81,7 +81,7 @@ def test_the_box_is_that_of_the_faces_of_blocks(kind: str, seed: int) -> None:
         points, sizes = points * 1e301, sizes * 1e100
     labeller = Labeller({"A": cube()})
     tally = Tally(labeller.targets)
-    tally.add(points, sizes, labeller.judge(points))
+    tally.add(points, sizes, labeller.label(points))
     faces = [points - sizes / 2, points + sizes / 2]
     assert tally.bounds.tolist() == [faces[0].min(axis=0).tolist(), faces[1].max(axis=0).tolist()]
 
@@ -126,10 +126,10 @@ def test_one_block_without_a_size_leaves_volumes_out(size: float) -> None:
     tally = Tally(labeller.targets)
     points = np.array([[1.0, 1, 1], [2, 2, 2], [np.nan, 3, 3]])
     sizes = np.full((3, 3), 2.0)
-    tally.add(points, sizes, labeller.judge(points))
+    tally.add(points, sizes, labeller.label(points))
     assert tally.sized and tally.volumes[0] == 16
     sizes[1, 2] = size
-    tally.add(points, sizes, labeller.judge(points))
+    tally.add(points, sizes, labeller.label(points))
     assert not tally.sized
     assert np.isfinite(tally.bounds).all() and tally.blocks.tolist() == [4, 0, 2, 0, 0, 0]
     assert summarise(labeller, tally, LabelSettings(), seconds=1.0).domains[0].volume is None
@@ -140,7 +140,7 @@ def test_a_volume_beyond_the_numbers_is_no_volume_and_no_warning_of_numpy() -> N
     tally = Tally(labeller.targets)
     points = np.full((2, 3), 5.0)
     with np.errstate(all="raise"):
-        tally.add(points, np.array([[1e200, 1e200, 1], [1e200, 1e200, 0]]), labeller.judge(points))
+        tally.add(points, np.array([[1e200, 1e200, 1], [1e200, 1e200, 0]]), labeller.label(points))
     assert not tally.sized and tally.unsized == 2
 
 
@@ -152,7 +152,7 @@ def test_blocks_without_a_size_are_said_once_with_the_first() -> None:
     sizes = np.full((6, 3), 2.0)
     sizes[[1, 4, 5], 2] = 0, -3, np.nan
     for part in (slice(0, 3), slice(3, 5), slice(5, 6)):
-        tally.add(points[part], sizes[part], labeller.judge(points[part]))
+        tally.add(points[part], sizes[part], labeller.label(points[part]))
     found = summarise(labeller, tally, LabelSettings(), seconds=1.0)
     (said,) = (text for text in found.warnings if "size" in text)
     assert said.startswith("2 blocks have no usable size")
@@ -185,8 +185,8 @@ def test_volume_far_from_the_origin() -> None:
 def test_disjoint_boxes() -> None:
     model = np.array([[100.0, 0, 0], [200, 10, 10]])
     touching = Domain("T", (box((200, 10, 10), (210, 20, 20)),))
-    assert apart([ORE, touching], model) == [ORE]
-    assert apart([ORE], np.full((2, 3), np.nan)) == []
+    assert solids_apart([ORE, touching], model) == [ORE]
+    assert solids_apart([ORE], np.full((2, 3), np.nan)) == []
     refuse_disjoint([ORE, touching], model, "b.csv")
     with pytest.raises(TableError, match=r"x 100 to 200, y 0 to 10.*in x 0 to 10.*allow_disj"):
         refuse_disjoint([ORE], model, "b.csv")

@@ -195,7 +195,7 @@ def test_lattices_that_need_a_look_at_each_block() -> None:
             assert even_lattice(lattice(faces)) is None
     turned = LatticeCells("cells", FACES, (0, 0, 0), np.eye(3)[[1, 0, 2]])
     assert even_lattice(turned) is None
-    assert answer(DOMAINS["a union"], LatticeCells("cells", FACES, z_fastest=True)) is None
+    assert answer(DOMAINS["a union"], LatticeCells("cells", FACES, order="zyx")) is None
 
 
 def test_rounded_faces_are_even() -> None:

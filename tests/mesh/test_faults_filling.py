@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from label_command import run_command
 from shapes import cube, joined, star
 from surfaces import MINE, lidless, shuffled, soup
 
 import geodomain
 from geodomain import Mesh, fill_holes
-from geodomain.cli import main
 
 
 def open_edges(mesh: Mesh) -> int:
@@ -220,9 +219,7 @@ def test_coordinates_of_any_size() -> None:
 
 
 def run(*options: str, code: int = 0):
-    result = CliRunner().invoke(main, ["check", *options])
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("check", *options, code=code)
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from report_page import Page
 from wireframes import box
 
-from geodomain.cli import main
 from geodomain.formats.wireframes import write_mesh
 
 LIST = """background = "WASTE"
@@ -23,11 +23,7 @@ code = 7
 
 
 def geodomain(*words: str, code: int = 0) -> Result:
-    done = CliRunner().invoke(main, list(words))
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == code, done.output
-    return done
+    return run_command(*words, code=code)
 
 
 @pytest.fixture

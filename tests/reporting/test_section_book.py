@@ -12,28 +12,16 @@ import pytest
 from click.testing import Result
 from label_command import run_command
 from late import matplotlib, needs
+from section_model import model
 
 from geodomain import plot_sections
 from geodomain.errors import TableError
 from geodomain.reporting.look import Ramp, as_classes, parse_classes
 from geodomain.reporting.sheets import parse_paper, parse_scale
 
+__all__ = ["model"]
 pytestmark = needs("matplotlib")
 MM = 72 / 25.4  # points
-
-
-@pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Work beside a model of 20 x 10 x 2 blocks of 10: ORE in the west half of it."""
-    monkeypatch.chdir(tmp_path)
-    rows = [
-        f"{5 + 10 * i},{5 + 10 * j},{5 + 10 * k},10,10,10,{'ORE' if i < 10 else 'WASTE'},{i}"
-        for k in range(2)
-        for j in range(10)
-        for i in range(20)
-    ]
-    Path("b.csv").write_text("\n".join(["X,Y,Z,DX,DY,DZ,domain,AU", *rows, ""]))
-    return "b.csv"
 
 
 def book(*arguments: str, code: int = 0) -> Result:
@@ -304,6 +292,21 @@ def test_classes_in_words() -> None:
     for wrong in ([], [1, 1], [float("nan")], ["x"]):
         with pytest.raises(ValueError, match="ascending"):
             as_classes({"AU": wrong}, ["AU"])
+
+
+def test_commas_of_classes_are_ambiguous_if_the_model_has_decimal_commas(model: str) -> None:
+    text = Path(model).read_text().replace(",", ";").replace(";5;", ";5,0;")
+    Path("commas.csv").write_text(text)
+    words = ("plot", "commas.csv", "--section", "y=5", "--colour-by", "AU", "-o", "s.svg")
+    refused = run_command(*words, "--classes", "AU=0,5", code=3)
+    assert (
+        "commas.csv has decimal commas, so the classes '0,5' are ambiguous: write AU=0.5 for one "
+        "grade, or AU=0.0,5.0 for two" in refused.output
+    )
+    assert not Path("s.svg").exists()
+    run_command(*words, "--classes", "AU=0.0,5.0")
+    run_command(*words, "--classes", "AU=5", "--overwrite")
+    run_command("plot", model, *words[2:], "--classes", "AU=0,5", "--overwrite")
 
 
 def test_blocks_have_the_colours_of_their_classes(model: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 from label_command import run_command
 from late import needs
+from section_model import model
 from wireframes import box
 
 from geodomain import (
@@ -30,21 +31,8 @@ from geodomain.reporting.planes import Section
 from geodomain.reporting.sections import lines_near
 from geodomain.statistics.charts import round_length
 
+__all__ = ["model"]
 pytestmark = needs("matplotlib")
-
-
-@pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Work beside a model of 20 x 10 x 2 blocks of 10: ORE in the west half of it."""
-    monkeypatch.chdir(tmp_path)
-    rows = [
-        f"{5 + 10 * i},{5 + 10 * j},{5 + 10 * k},10,10,10,{'ORE' if i < 10 else 'WASTE'},{i}"
-        for k in range(2)
-        for j in range(10)
-        for i in range(20)
-    ]
-    Path("b.csv").write_text("\n".join(["X,Y,Z,DX,DY,DZ,domain,AU", *rows, ""]))
-    return "b.csv"
 
 
 def plot(*arguments: str, code: int = 0) -> Result:

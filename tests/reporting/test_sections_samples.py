@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from late import matplotlib, pd
 
 import geodomain
 from geodomain import Drillholes, plot_sections
-from geodomain.cli import main
 from geodomain.errors import TableError
 from geodomain.reporting.planes import Section
 from geodomain.reporting.sections import samples_near, samples_of
@@ -35,9 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def plot(*arguments: str, code: int = 0) -> Result:
     words = ["plot", "b.csv", "--section", "y=5", "--overwrite", *arguments]
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == code, done.output
-    return done
+    return run_command(*words, code=code)
 
 
 NEAR = ("--collar", "c.csv", "--intervals", "a.csv", "--within", "5", "-o", "s.svg")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from late import pd, pyarrow
 from wireframes import box
 
 import geodomain
 from geodomain import Domain, DomainError, Domains, Drillholes, GeodomainWarning, Mesh, Stack
-from geodomain.cli import main
 from geodomain.formats.wireframes import write_mesh
 from geodomain.labelling.labeller import Labeller
 from geodomain.statistics.contact_means import RESAMPLES, SEED, ContactStep, interval_of_mean
@@ -400,9 +400,7 @@ def run(*arguments: str, code: int = 0) -> Result:
     words = ["contacts", *arguments, "--solid", "ORE=ore.ply", "--background", "WASTE"]
     words += [] if "--between" in arguments else ["--between", *PAIR]
     words += [] if "--grade" in arguments else ["--grade", "AU"]
-    result = CliRunner().invoke(main, words)
-    assert result.exit_code == code, result.output
-    return result
+    return run_command(*words, code=code)
 
 
 HOLES = ("assay.csv", "--collar", "collar.csv")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import inspect
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import Field, fields
 from fractions import Fraction
@@ -13,11 +14,12 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from late import pandas, parquet, polars, pyarrow
+from wireframes import box
 
 import geodomain
-from geodomain.cli import main
 from geodomain.cli.statistics import stats as command
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.statistics.results import Statistics, StatsRow
@@ -50,9 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["stats", *arguments])
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("stats", *arguments, code=code)
 
 
 def quietly(*arguments: object, **keywords: object) -> Statistics:
@@ -530,3 +530,62 @@ def test_real_assays_agree_with_numpy(name: str, shared_data: Path) -> None:
         assert [
             row.quartile_1, row.median, row.quartile_3, row.p90, row.p95, row.p99,
         ] == pytest.approx(wanted.tolist())  # fmt: skip
+
+
+def test_statistics_that_need_more_memory_than_allowed_are_refused_while_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = np.arange(1000.0)
+    samples = pandas.DataFrame({"X": rows, "Y": rows, "Z": rows, "AU": rows})
+    monkeypatch.setenv("GEODOMAIN_MEMORY", "150kB")
+    geodomain.stats(samples, "AU")
+    with pytest.raises(TableError, match=r"statistics of 1,000 rows would take 217\.0 kB"):
+        geodomain.stats(samples, "AU", decluster=10.0)
+
+
+@pytest.mark.parametrize("command", ["stats", "validate"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+def test_blocks_that_count_twice_are_told(command: str, kind: str) -> None:
+    places = [5.0, 15.0, 25.0, 5.0]
+    blocks = pandas.DataFrame({"X": places, "Y": 5.0, "Z": 5.0, "DX": 10.0, "DY": 10.0, "DZ": 10.0})
+    blocks["AU"] = [9.0, 1.0, 1.0, 9.0]
+    blocks.to_csv("b.csv", index=False)
+    blocks.to_parquet("b.parquet")
+    samples = blocks[["X", "Y", "Z", "AU"]].iloc[:3]
+    source = blocks if kind == "frame" else f"b.{kind}"
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        if command == "stats":
+            geodomain.stats(source, "AU")
+        else:
+            geodomain.validate(source, "AU", samples=samples)
+    told = [str(each.message).split(":")[0] for each in warned]
+    assert told == [
+        "1 block has the same centroid as another block",
+        "the blocks have 1.333 times the volume of their bounding box",
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        geodomain.stats(blocks.iloc[:3], "AU")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("command", ["stats", "validate", "contacts"])
+def test_coordinates_that_are_marks_are_told(command: str, kind: str) -> None:
+    places = [5.0, 15.0, 25.0, -99.0]
+    samples = pandas.DataFrame({"X": places, "Y": 5.0, "Z": 5.0, "AU": [9.0, 1.0, 1.0, 9.0]})
+    samples.to_csv("s.csv", index=False)
+    samples.to_parquet("s.parquet")
+    source = samples if kind == "frame" else f"s.{kind}"
+    solids = {"W": box((0, 0, 0), (10, 10, 10)), "E": box((10, 0, 0), (30, 10, 10))}
+    with pytest.warns(GeodomainWarning, match=r"1 row has a coordinate of -99, far from all"):
+        if command == "stats":
+            geodomain.stats(source, "AU", decluster=10)
+        elif command == "validate":
+            blocks = samples.iloc[:3].assign(DX=10.0, DY=10.0, DZ=10.0)
+            geodomain.validate(blocks, "AU", samples=source)
+        else:
+            geodomain.contacts(source, solids, ("W", "E"), "AU")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        geodomain.stats(samples, "AU")  # places do not matter

@@ -13,11 +13,11 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from label_command import run_command
 from late import pandas
 
 import geodomain
-from geodomain.cli import main
 from geodomain.cli.console import keywords
 from geodomain.cli.statistics import validate as command
 from geodomain.errors import GeodomainWarning, TableError
@@ -56,9 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["validate", *arguments])
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("validate", *arguments, code=code)
 
 
 def quietly(*arguments: object, **keywords: object) -> Validation:

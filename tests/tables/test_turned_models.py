@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from label_command import run_command
 from late import pd
 from rotated_model import WAYS, RotatedModel, make_model
 from wireframes import box
 
 import geodomain
 from geodomain import Mesh, TableError, read_mesh, write_mesh
-from geodomain.cli import main
 from geodomain.reporting.survey import Survey, find_lattice, sub_blocking
 from geodomain.tables.frames import Frame, LocalFrame
 from geodomain.tables.layout import read_layout
@@ -65,9 +64,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, code: int = 0) -> str:
-    result = CliRunner().invoke(main, [*map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.output
+    return run_command(*map(str, arguments), code=code).output
 
 
 # ---- how a lattice is turned
@@ -113,11 +110,11 @@ def test_a_frame_that_fits_rounded_coordinates_is_taken(decimals: int, angle: fl
         frame = LocalFrame([("z", angle)], (433_210.0, 669_620.0, 0.0))
         blocks = in_world(lattice(20, 15, 3, size), frame)
         points = np.round(blocks[:, :3], decimals)
-        refuse_misfit(points, blocks[:, 3:], Frame(boxes=frame, said=True), "model")
+        refuse_misfit(points, blocks[:, 3:], Frame(boxes=frame, stated=True), "model")
         other = LocalFrame([("z", angle + 5)], (0.0, 0.0, 0.0))
         if decimals == 2:
             with pytest.raises(TableError, match=re.escape(f"give frame='z={angle:g}'")):
-                refuse_misfit(points, blocks[:, 3:], Frame(boxes=other, said=True), "model")
+                refuse_misfit(points, blocks[:, 3:], Frame(boxes=other, stated=True), "model")
 
 
 def honest_models() -> dict[str, Floats]:

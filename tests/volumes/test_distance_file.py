@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import omf_models
 import pytest
-from click.testing import CliRunner
 from distances import error_in_ulps, square_distance
+from label_command import run_command
 from late import pyarrow, pyvista
 from mining_files import datamine_table
 from wireframes import box, cube, roofless
 
 import geodomain
 from geodomain import MeshError, TableError, distance_file
-from geodomain.cli import main
 from geodomain.formats.datamine import read_table
 
 PLACES = np.array([[2.5, 3.25, 4.0], [12.0, 5.0, 5.0], [-3.0, -4.0, 0.1], [10.0, 1.0, 2.0]])
@@ -32,9 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*options: str, code: int = 0):
-    result = CliRunner().invoke(main, ["distance", *options])
-    assert result.exit_code == code, result.output
-    return result
+    return run_command("distance", *options, code=code)
 
 
 def square(mesh: geodomain.Mesh, point) -> tuple:

@@ -280,10 +280,10 @@ def is_private(place: Path) -> bool:
 
 def key(text: str, architecture: str, made_by: str) -> str:
     """Return the name of the file in the cache for the cubin compiled from a source text."""
-    return f"{_what(text, architecture)}-{_hash(made_by)}.cubin"
+    return f"{_content_hash(text, architecture)}-{_hash(made_by)}.cubin"
 
 
-def _what(text: str, architecture: str) -> str:
+def _content_hash(text: str, architecture: str) -> str:
     added = [os.environ.get(variable, "") for variable in _NVCC_READS]
     return _hash("\0".join((text, architecture, *FLAGS, *added)))
 
@@ -300,7 +300,7 @@ def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]
     place = folder()
     if made_by is not None:
         return [place / key(text, architecture, made_by)]
-    return sorted(place.glob(f"{_what(text, architecture)}-*.cubin"))
+    return sorted(place.glob(f"{_content_hash(text, architecture)}-*.cubin"))
 
 
 def read(path: Path) -> bytes | None:

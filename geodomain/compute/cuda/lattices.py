@@ -387,7 +387,7 @@ def lattice_packed(
 ) -> bool:
     """Write which blocks of a lattice are inside, as bits; see `Backend.lattice_packed`."""
     try:
-        return label(DeviceMesh(mesh, _there(index)), axes, out, threads)
+        return label(DeviceMesh(mesh, _grid_on_device(index)), axes, out, threads)
     except OutOfDeviceMemory:
         cpu_instead(f"a lattice of {' x '.join(str(len(axis)) for axis in axes)} blocks")
     except TooManyUnsure:
@@ -402,9 +402,9 @@ def lattice_there(
     index: PointIndex | None = None,
 ) -> bool:
     """Write to ``room`` on the device which blocks are inside; see `Backend.lattice_there`."""
-    return label_in_place(DeviceMesh(mesh, _there(index)), axes, room)
+    return label_in_place(DeviceMesh(mesh, _grid_on_device(index)), axes, room)
 
 
-def _there(index: PointIndex | None) -> GridOnDevice | None:
+def _grid_on_device(index: PointIndex | None) -> GridOnDevice | None:
     """Return the grid of an index on the device; None if the index has none there."""
     return index.grid if isinstance(index, CudaPointIndex) else None

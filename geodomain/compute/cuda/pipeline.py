@@ -167,11 +167,11 @@ def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, togeth
     with pool_of(kind, width).borrowed(room_for(kind, len(out), width)) as buffers:
         wait_for(points, out)
         if isinstance(points, DevicePoints) and isinstance(out, DeviceRoom):
-            return _run(out, buffers, _there(points), kernels, _across(out))
+            return _run(out, buffers, _view_on_device(points), kernels, _across(out))
         with ExitStack() as held:
             stager = held.enter_context(Stager(threads))
             if isinstance(points, DevicePoints):
-                send = _there(points)
+                send = _view_on_device(points)
             else:
                 send = _sender(points, _copier(points, buffers.room, threads, held))
             return _run(out, buffers, send, kernels, _fetcher(out, stager))
@@ -216,7 +216,7 @@ def _room_there(out: Room, row: int) -> int:
     return out.address + width_of(out) * row
 
 
-def _there(points: DevicePoints) -> Send:
+def _view_on_device(points: DevicePoints) -> Send:
     """Return a function that returns the kernels' view of rows already on the device."""
     return lambda slot, begin, end: points.view(begin)
 

@@ -78,7 +78,7 @@ class Hierarchy:
     def __init__(self, mesh: MeshArrays, *, brute: bool) -> None:
         self.build_times: dict[str, float] = dict.fromkeys(STEPS, 0.0)
         self._marks: list[CudaEvent] = []
-        self._kept: list[CudaMemory] = []
+        self._memories: list[CudaMemory] = []
         self.firsts: list[int] = []  # the first node of each level, and the end
         self.nbytes = 0  # of nodes and packets, or boxes; without the mesh
         self.count = len(mesh.triangles)
@@ -104,7 +104,7 @@ class Hierarchy:
             self._tell_times()
 
     def _keep(self, memory: CudaMemory) -> int:
-        self._kept.append(memory)
+        self._memories.append(memory)
         return int(memory)
 
     def _room(self, name: str, count: int) -> int:
@@ -197,7 +197,7 @@ class Hierarchy:
 
     def __del__(self) -> None:
         """Free the memory in the context in which it was allocated."""
-        device.free(*getattr(self, "_kept", ()))
+        device.free(*getattr(self, "_memories", ()))
 
 
 # Segment queries.
@@ -387,9 +387,9 @@ class CudaSegmentIndex:
             if not self._brute:
                 self.ask("all", part, firsts, hits)
             else:
-                taken = room(4 * part.rows)
-                cuda.memset_d32(taken, 0, part.rows)
-                self.ask_brute("all", part, firsts, taken, hits)
+                counters = room(4 * part.rows)
+                cuda.memset_d32(counters, 0, part.rows)
+                self.ask_brute("all", part, firsts, counters, hits)
                 rows = ctypes.c_uint32(part.rows)
                 device.launch("brute.cu", "geodomain_brute_sort", part.rows, rows, firsts, hits)
             cuda.memcpy_dtoh(out, hits)

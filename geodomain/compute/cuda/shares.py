@@ -183,7 +183,7 @@ class CudaBlockIndex:
 
     def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
         self._cpu = CpuBlockIndex(mesh, rim)
-        self._kept: list[CudaMemory] = []
+        self._memories: list[CudaMemory] = []
         self._weights: tuple[NDArray[np.int8], CudaMemory] | None = None
         trees, leaves = self._cpu.trees()
         with device.current():
@@ -197,7 +197,7 @@ class CudaBlockIndex:
             )
 
     def _keep(self, memory: CudaMemory) -> int:
-        self._kept.append(memory)
+        self._memories.append(memory)
         return int(memory)
 
     def _tree(self, tree: np.void, leaf_count: int) -> bytes:
@@ -218,7 +218,7 @@ class CudaBlockIndex:
     def __del__(self) -> None:
         """Free the memory in the context in which it was allocated."""
         weights = getattr(self, "_weights", None)
-        device.free(*getattr(self, "_kept", ()), weights and weights[1])
+        device.free(*getattr(self, "_memories", ()), weights and weights[1])
 
     def shares(
         self,
