@@ -24,7 +24,6 @@ from geodomain.reporting.look import (
     darker,
     draw_marks,
     faces_note,
-    round_length,
 )
 from geodomain.reporting.panel import Panel, ramp_colours
 from geodomain.reporting.planes import Section
@@ -42,6 +41,7 @@ from geodomain.reporting.sheets import (
     enlarged,
     map_size,
 )
+from geodomain.statistics.charts import round_length
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,6 +23,7 @@ from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import open_model
 from geodomain.reporting.planes import Section
 from geodomain.reporting.sections import Samples, samples_of
+from geodomain.statistics.charts import round_length
 from geodomain.tables.numbers import BelowDetection
 from geodomain.tables.options import TableOptions
 from geodomain.volumes.tonnes import has_decimal_commas
@@ -152,6 +153,18 @@ def usual_ground(labels: Iterable[str], domains: Collection[str]) -> list[str]:
 def darker(colour: str) -> str:
     """Return a darker shade of a colour."""
     return blended(colour, 0, 0.45)
+
+
+def legible(colour: str) -> str:
+    """Return a colour for lines and points: a darker shade if the colour is pale.
+
+    Examples
+    --------
+    >>> legible("#ffffff"), legible("#2050b0")
+    ('#8c8c8c', '#2050b0')
+    """
+    bright = sum(int(colour[at : at + 2], 16) for at in (1, 3, 5)) / 3
+    return darker(colour) if bright > 180 else colour
 
 
 def blended(colour: str, towards: int, share: float) -> str:
@@ -543,16 +556,6 @@ def faces_warnings(sections: Sequence[Section]) -> list[str]:
                 f"{side} sides are drawn"
             )
     return sentences
-
-
-def round_length(length: float, *, up: bool = False) -> float:
-    """Round a length down to 1, 2 or 5 times a power of ten; if `up` is true, round it up."""
-    power = 10.0 ** math.floor(math.log10(length))
-    steps = (1, 2, 5, 10)
-    part = length / power
-    if up:
-        return next(step for step in steps if step >= part - 1e-9) * power
-    return max(step for step in steps if step <= part + 1e-9) * power
 
 
 def draw_frame(axes: Axes, section: Section, title: str, unit: str, inches: Floats) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
-from geodomain.reporting.look import round_length
 from geodomain.reporting.panel import Panel
+from geodomain.statistics.charts import round_length
 
 # The scale, the paper, and what the title block says.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +29,7 @@ from geodomain.formats.parquet import open_samples
 from geodomain.formats.registry import is_workspace
 from geodomain.progress import Progress
 from geodomain.settings import among
-from geodomain.statistics.settings import StatsSettings, WeightSettings
+from geodomain.statistics.settings import ReportSettings, StatsSettings, WeightSettings
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame, LocalFrame
 from geodomain.tables.in_memory import NAME, BlockFrame
@@ -216,6 +217,15 @@ class Samples:
         """Return the grades of all rows, NaN where missing, and release them: call this once."""
         return np.concatenate([np.empty(0), *self._values.pop(grade)])
 
+    def again(self, *, placed: bool = True) -> Samples:
+        """Return the same samples, whose grades can be taken once more.
+
+        With `placed` false, the coordinates are not used.
+        """
+        twin = copy(self)
+        twin._values, twin.placed = dict(self._values), placed
+        return twin
+
     def weights_of_rows(self) -> Floats | None:
         """Return the weights of all rows, NaN where missing; None if all weights are the same."""
         return np.concatenate(self._weights) if self._weights else None
@@ -271,7 +281,8 @@ def _hole_column(
         return None
     if settings.hole is not None:
         return names[find_column(names, settings.hole, table)]
-    return usual_column(names, "hole") if any(settings.caps(grades).values()) else None
+    needed = isinstance(settings, ReportSettings) or any(settings.caps(grades).values())
+    return usual_column(names, "hole") if needed else None
 
 
 def _label_column(settings: WeightSettings, names: Sequence[str], table: str) -> str | None:

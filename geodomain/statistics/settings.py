@@ -328,6 +328,74 @@ class ContactSettings:
             raise ValueError(message)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReportSettings(ValidateSettings, StatsSettings):
+    """Settings of the pages of domains in a report: those of `stats` and `validate`, and more.
+
+    Raises
+    ------
+    ValueError
+        If a value is invalid, or settings contradict each other.
+    """
+
+    contact_bin: float | None = setting(
+        None,
+        LENGTH,
+        "Width of the classes of distance from a contact, as bin= of contacts.  [default: 2, or "
+        "the usual length of the samples, rounded up, if that is more]",
+        hashed=True,
+        metavar="LENGTH",
+    )
+    contact_max: float | None = setting(
+        None,
+        LENGTH,
+        "Largest distance from a contact, as max= of contacts.  [default: 15 classes]",
+        hashed=True,
+        metavar="LENGTH",
+    )
+    distance_bands: str | float | Sequence[float] | None = setting(
+        None,
+        read_by("geodomain.statistics.settings.read_bands"),
+        "Distances from the nearest sample, with commas: the report shows the share of the volume "
+        "of each domain beyond each of them.  [default: half of, once and twice the spacing of the "
+        "holes]",
+        hashed=True,
+        metavar="LENGTH,...",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values, and settings that contradict each other."""
+        super().__post_init__()
+        # Each is read, to refuse what is invalid.
+        _ = self.bands, self.contact()
+
+    @property
+    def bands(self) -> tuple[float, ...]:
+        """The distances from the nearest sample, ascending; none if they are to be chosen."""
+        return () if self.distance_bands is None else read_bands(self.distance_bands)
+
+    def contact(self, length: float = 0.0) -> ContactSettings:
+        """Return the classes of distance from a contact; by default, at least `length` wide."""
+        width = self.contact_bin or max(ContactSettings.bin, length)
+        return ContactSettings(bin=width, max=self.contact_max or _CLASSES * width)
+
+
+# The number of classes of distance on each side of a contact in a report.
+_CLASSES = 15
+
+
+def read_bands(bands: str | float | Sequence[float]) -> tuple[float, ...]:
+    """Read distances from the nearest sample, and return them in ascending order.
+
+    Examples
+    --------
+    >>> read_bands("50,25")
+    (25.0, 50.0)
+    """
+    message = f"{bands!r} is not a list of distances above 0, such as 25,50,100"
+    return tuple(sorted({*_positive(bands, message)}))
+
+
 def read_cap(text: str) -> tuple[str, float]:
     """Split [GRADE=]VALUE into the grade and the cap.
 
@@ -466,10 +534,9 @@ def _finite(given: str | float, message: str) -> float:
 # --- The keywords of functions, for a type checker: a test compares them with the fields.
 
 
-class _WeightKeywords(TableKeywords, total=False):
-    """Keywords of `stats` and `validate`, and those for reading the table."""
+class _ClusterKeywords(TableKeywords, total=False):
+    """Keywords about weights of samples, and those for reading the table."""
 
-    column: str | None
     sample_weight: str | float | None
     decluster: str | float | Sequence[float] | None
     cell_ratio: str | Sequence[float] | None
@@ -477,15 +544,15 @@ class _WeightKeywords(TableKeywords, total=False):
     decluster_origins: int
 
 
-class StatsKeywords(_WeightKeywords, total=False):
-    """Keywords of `geodomain.stats`, and those for reading the table; all are optional."""
+class _CapKeywords(_ClusterKeywords, total=False):
+    """Keywords about top cuts."""
 
     hole: str | None
     cap: Caps
 
 
-class ValidateKeywords(_WeightKeywords, total=False):
-    """Keywords of `geodomain.validate`, and those for reading the blocks; all are optional."""
+class _SwathKeywords(_ClusterKeywords, total=False):
+    """Keywords about blocks, coordinates of samples, and slices."""
 
     block_weight: str | float | None
     sample_column: str | None
@@ -493,6 +560,26 @@ class ValidateKeywords(_WeightKeywords, total=False):
     swath: str | Sequence[str]
     step: str | float | Sequence[float] | None
     swath_axes: SwathAxes
+
+
+class StatsKeywords(_CapKeywords, total=False):
+    """Keywords of `geodomain.stats`, and those for reading the table; all are optional."""
+
+    column: str | None
+
+
+class ValidateKeywords(_SwathKeywords, total=False):
+    """Keywords of `geodomain.validate`, and those for reading the blocks; all are optional."""
+
+    column: str | None
+
+
+class ReportKeywords(_SwathKeywords, _CapKeywords, total=False):
+    """Keywords about the pages of domains in a report, and those for reading the blocks."""
+
+    contact_bin: float | None
+    contact_max: float | None
+    distance_bands: str | float | Sequence[float] | None
 
 
 class _ContactKeywords(TypedDict, total=False):
