@@ -83,7 +83,7 @@ from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import plain_name
 from geodomain.volumes.distance import MeshDistance
 from geodomain.volumes.tonnage import volumes_of
-from geodomain.volumes.tonnes import Tonnes, TonnesRow
+from geodomain.volumes.tonnes_report import Tonnes, TonnesRow
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

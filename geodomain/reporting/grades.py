@@ -26,15 +26,8 @@ from geodomain.statistics.charts import (
     ticks,
 )
 from geodomain.volumes.tonnage import Tonnage, Wanted
-from geodomain.volumes.tonnes import (
-    Cutoffs,
-    Tonnes,
-    TonnesRow,
-    metal_units,
-    report,
-    tonnage_warnings,
-    wanted_of,
-)
+from geodomain.volumes.tonnes import Cutoffs, metal_units, wanted_of
+from geodomain.volumes.tonnes_report import Tonnes, TonnesRow, report, tonnage_warnings
 
 # Number of blocks added up at a time.
 _TOGETHER = 1 << 18
@@ -243,7 +236,7 @@ def _above_cutoffs(blocks: Blocks, wanted: Wanted, name: str, top: float) -> Ton
     cutoffs = tuple(ticks(0.0, top, _CUTOFFS))
     some = replace(
         wanted, grades=(name,), cut=name, cutoffs=cutoffs, classification="",
-        units={one: unit for one, unit in wanted.units.items() if one == name},
+        units={grade: unit for grade, unit in wanted.units.items() if grade == name},
     )  # fmt: skip
     return add_up(blocks, some, warned=True)
 
@@ -252,7 +245,7 @@ def _main(sums: Tonnes, grades: GradeSettings, labels: Sequence[ShownLabel], uni
     """Return an HTML table of tonnes, mean grades and metal by domain, without cut-offs."""
     headings = ["domain", in_unit("volume", unit), "tonnes", *_grade_headings(sums, grades)]
     rows = {row.domain: row for row in sums.domains if row.cutoff is None}
-    order = sorted((label for label in labels if label.text in rows), key=lambda one: one.order)
+    order = sorted((label for label in labels if label.text in rows), key=lambda label: label.order)
     lines = [(domain_name(label.name, label.colour), rows[label.text]) for label in order]
     lines += [("total", row) for row in sums.totals if row.cutoff is None]
     cells = [

@@ -81,7 +81,9 @@ def kind_of_name(name: str) -> str:
     ['ore', 'air', 'waste', 'other']
     """
     words = re.findall(r"[^\W\d_]+", name.casefold())
-    kinds = (kind for kind, known in _WORDS.items() if any(re.fullmatch(known, w) for w in words))
+    kinds = (
+        kind for kind, pattern in _WORDS.items() if any(re.fullmatch(pattern, w) for w in words)
+    )
     return next(kinds, "other")
 
 
@@ -135,9 +137,9 @@ def with_ground(
     """
     rest = set(ground)
     colours = colours_of((name for name in names if name and name not in rest), chosen)
-    taken = set(colours.values())
-    pale = next((colour for colour in _GROUNDS if colour not in taken), _GROUNDS[0])
-    nothing = next((colour for colour in _NOTHINGS if colour not in taken), _NOTHINGS[0])
+    used = set(colours.values())
+    pale = next((colour for colour in _GROUNDS if colour not in used), _GROUNDS[0])
+    nothing = next((colour for colour in _NOTHINGS if colour not in used), _NOTHINGS[0])
     pales = {
         name: nothing if not name else _WHITE if kind_of_name(name) == "air" else pale
         for name in sorted(rest)
@@ -173,7 +175,7 @@ def blended(colour: str, towards: int, share: float) -> str:
     return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
 
 
-def _free(name: str, kind: str, taken: Sequence[str]) -> str:
+def _free(name: str, kind: str, used: Sequence[str]) -> str:
     """Return a colour for a name that is far enough from the colours that are taken.
 
     If no colour of the name's palette is far enough, the most distant of its paler and darker
@@ -181,16 +183,16 @@ def _free(name: str, kind: str, taken: Sequence[str]) -> str:
     """
     own = {"cover": "waste", "air": "other"}.get(kind, kind)
     at = zlib.crc32(name.encode()) % len(_PALETTES[own][0])
-    colours = [one for part in _PALETTES[own] for one in (*part[at:], *part[:at])]
-    apart = _apart_from(colours, taken)
+    colours = [shade for part in _PALETTES[own] for shade in (*part[at:], *part[:at])]
+    apart = _apart_from(colours, used)
     for least in _APART:
         for colour, distance in zip(colours, apart, strict=True):
             if distance >= least:
                 return colour
-    every = [one for parts in _PALETTES.values() for part in parts for one in part]
+    every = [shade for parts in _PALETTES.values() for part in parts for shade in part]
     for some in (colours, every):
-        shades = [*some, *(blended(one, to, 0.4) for to in (255, 0) for one in some)]
-        distance, colour = max(zip(_apart_from(shades, taken), shades, strict=True))
+        shades = [*some, *(blended(shade, to, 0.4) for to in (255, 0) for shade in some)]
+        distance, colour = max(zip(_apart_from(shades, used), shades, strict=True))
         if distance >= _DISTINCT:
             break
     return colour
@@ -224,13 +226,13 @@ def _lab(colour: str) -> Floats:
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
 
 
-def _apart_from(colours: Sequence[str], taken: Sequence[str]) -> list[float]:
+def _apart_from(colours: Sequence[str], used: Sequence[str]) -> list[float]:
     """Return each colour's smallest distance in CIELAB to colours that are taken, by any sight."""
-    if not taken:
+    if not used:
         return [math.inf] * len(colours)
-    own, other = (np.stack([_lab(one) for one in some]) for some in (colours, taken))
+    own, other = (np.stack([_lab(each) for each in some]) for some in (colours, used))
     apart = np.linalg.norm(own[:, None] - other, axis=-1).min(axis=(1, 2))
-    return [float(one) for one in apart]
+    return [float(each) for each in apart]
 
 
 # Style of a section.
@@ -498,7 +500,7 @@ def orders_of(grades: Floats) -> tuple[float, float] | None:
     positive = grades[grades > 0]
     if not len(positive):
         return None
-    low, high = (float(one) for one in np.quantile(positive, _QUANTILES))
+    low, high = (float(quantile) for quantile in np.quantile(positive, _QUANTILES))
     return (low, high) if high >= _ORDERS * low else None
 
 

@@ -218,7 +218,7 @@ def _domain_controls(
 ) -> str:
     lines = []
     numbered = zip(range(len(labels)), labels, swatches, strict=True)
-    for number, label, square in sorted(numbered, key=lambda one: one[1].order):
+    for number, label, square in sorted(numbered, key=lambda entry: entry[1].order):
         if not label.ground:
             checked = "" if label.hidden else " checked"
             lines.append(

@@ -246,9 +246,9 @@ def grade_classes(ramp: Ramp) -> list[GradeClass]:
 
 def _colours_of(count: int) -> list[str]:
     """Return this number of colours, evenly along viridis."""
-    known = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _COLOURS])
-    places = np.linspace(0, len(known) - 1, count)
-    mixed = [np.interp(places, np.arange(len(known)), known[:, part]) for part in range(3)]
+    viridis = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _COLOURS])
+    places = np.linspace(0, len(viridis) - 1, count)
+    mixed = [np.interp(places, np.arange(len(viridis)), viridis[:, part]) for part in range(3)]
     return [
         f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in np.round(mixed).astype(int).T
     ]

@@ -154,12 +154,12 @@ def stats(
                 gather_samples(blocks, own, (), {}, threads, report_progress, purpose=purpose)
             )
             require_labels(model.samples, groups.samples)
-        found = describe_samples(groups, model, settings, caps, threads, warned)
+        result = describe_samples(groups, model, settings, caps, threads, warned)
         for path, records in ((output, StatsRow), (curve, ClusterPoint)):
             if path is not None:
-                rows = [*found.rows, *found.totals] if path is output else found.cluster_curve
+                rows = [*result.rows, *result.totals] if path is output else result.cluster_curve
                 write_columns(records_columns(records, rows), path, overwrite=overwrite)
-    return found
+    return result
 
 
 def describe_samples(

@@ -434,15 +434,15 @@ def contact_chart(
         colour = side.colour or usual
         middles = [0.5 * (begin + end) for begin, end, *_ in side.classes]
         means = [mean for _, _, _, mean, _, _ in side.classes]
-        known = [
+        intervals = [
             (middle, low, high)
             for middle, (_, _, _, _, low, high) in zip(middles, side.classes, strict=True)
             if low is not None and high is not None
         ]
         positive = positive and all(mean >= 0 for mean in means)
-        values += [*means, *(end for _, low, high in known for end in (low, high))]
-        if known:
-            xs, lows, highs = zip(*known, strict=True)
+        values += [*means, *(end for _, low, high in intervals for end in (low, high))]
+        if intervals:
+            xs, lows, highs = zip(*intervals, strict=True)
             upper.append(Band(xs, lows, highs, colour))
         upper.append(Line(middles, means, colour, width=1.4, marker="o"))
         if side.mean is not None:

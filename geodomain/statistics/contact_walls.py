@@ -49,7 +49,7 @@ def with_walls(domains: Domains, between: Sequence[str]) -> Domains:
     """
     why = {title: _CONDITIONS for title, conditions in domains.conditions if conditions}
     why |= {domain.name: _DISTANCE for domain in domains if domain.is_skin}
-    taken = tuple(domain for domain in domains if domain.name not in why)
+    usable = tuple(domain for domain in domains if domain.name not in why)
     stacks = tuple(stack for stack in domains.stacks if stack.title not in why)
     layers = {name: stack.title for stack in domains.stacks for name in stack.layers}
     for label in between:
@@ -59,14 +59,14 @@ def with_walls(domains: Domains, between: Sequence[str]) -> Domains:
             raise DomainError(message)
     for title, reason in why.items():
         warn(f"{title} is left out, because {reason}")
-    extended = [each.name for each in taken if each.extend == "nearest"]
+    extended = [each.name for each in usable if each.extend == "nearest"]
     extended += [stack.title for stack in stacks if stack.extend == "nearest"]
     for name in extended:
         warn(
             f"{name} is extended beyond the rim of its surface, where it has no wall: there "
             "distances are measured from the rim"
         )
-    return replace(domains, domains=taken, stacks=stacks)
+    return replace(domains, domains=usable, stacks=stacks)
 
 
 _CONDITIONS = "it has conditions on columns (only_if), and a wall has no columns"
@@ -78,7 +78,7 @@ def labels_at(labeller: Labeller, points: Floats) -> NDArray[np.intp]:
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _BATCH):
         some = slice(begin, begin + _BATCH)
-        codes[some] = labeller.judge(points[some]).codes
+        codes[some] = labeller.label(points[some]).codes
     return codes
 
 
@@ -488,22 +488,27 @@ def measure_along(
     owners, begins, ends = cut_at(used, np.zeros(len(used)), stops[used], *walls)
     long = ends - begins > thin
     run_holes, begins, ends = used[owners[long]], begins[long], ends[long]
-    found = labels_at(labeller, holes.points_at(run_holes, 0.5 * (begins + ends)))
-    new = np.ones(len(found), np.bool_)
-    new[1:] = (run_holes[1:] != run_holes[:-1]) | (found[1:] != found[:-1])
+    run_labels = labels_at(labeller, holes.points_at(run_holes, 0.5 * (begins + ends)))
+    new = np.ones(len(run_labels), np.bool_)
+    new[1:] = (run_holes[1:] != run_holes[:-1]) | (run_labels[1:] != run_labels[:-1])
     first = np.flatnonzero(new)
-    last = np.append(first[1:], len(found))[: len(first)] - 1
-    run_holes, found, begins, ends = run_holes[first], found[first], begins[first], ends[last]
+    last = np.append(first[1:], len(run_labels))[: len(first)] - 1
+    run_holes, run_labels, begins, ends = (
+        run_holes[first],
+        run_labels[first],
+        begins[first],
+        ends[last],
+    )
     middles = 0.5 * (rows.starts[samples] + rows.ends[samples])
     run = place_in(run_holes, begins, rows.holes[samples], middles, side="right") - 1
-    same = (run >= 0) & (run_holes[run] == rows.holes[samples]) & (found[run] == labels)
+    same = (run >= 0) & (run_holes[run] == rows.holes[samples]) & (run_labels[run] == labels)
     wanted = np.where(labels == codes[0], codes[1], codes[0])
     for beside, depths in ((run - 1, begins), (run + 1, ends)):
-        within = same & (beside >= 0) & (beside < len(found))
+        within = same & (beside >= 0) & (beside < len(run_labels))
         beside = np.where(within, beside, 0)
         within &= run_holes[beside] == rows.holes[samples]
         distances = np.where(within, np.abs(depths[run] - middles), np.inf)
-        is_contact = found[beside] == wanted
+        is_contact = run_labels[beside] == wanted
         contact = np.where(is_contact, np.minimum(contact, distances), contact)
         other = np.where(is_contact, other, np.minimum(other, distances))
     return ContactDistances(contact, other)

@@ -280,8 +280,8 @@ def contacts(
     >>> [(row.label, row.begin, row.end, row.mean) for row in found.rows]
     [('ORE', 2.0, 4.0, 2.2), ('ORE', 0.0, 2.0, 2.0), ('W', 0.0, 2.0, 0.3), ('W', 2.0, 4.0, 0.1)]
     """
-    asked = read_keywords(ContactSettings, keywords, ContactKeywords)
-    if asked.along == "hole" and holes is None:
+    contact = read_keywords(ContactSettings, keywords, ContactKeywords)
+    if contact.along == "hole" and holes is None:
         message = "along='hole' measures along drillholes: give holes="
         raise ValueError(message)
     _require_two(between)
@@ -291,7 +291,7 @@ def contacts(
     )
     labels, codes = _labels_of(listed, between, settings)
     labeller = Labeller(listed, settings)
-    found: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     rows: Intervals | None = None
     if holes is None:
         options = table_options(**among(TableKeywords, keywords))
@@ -305,20 +305,20 @@ def contacts(
         _refuse_places(keywords)
         holes = for_samples(holes, among(SampleKeywords, keywords))
         rows = holes.match(samples, also=[grade])
-        found = settle(holes, [*holes.tell(listed), *rows.findings])
+        findings = settle(holes, [*holes.tell(listed), *rows.findings])
         read = place_along(holes, rows, grade, listed.below_detection)
     for sentence in read.negative.warnings("sample"):
         warn(sentence)
     along = None if holes is None or rows is None else (holes.paths, rows)
-    result = LabelledSamples(read, labeller, asked, along).contact(grade, labels, codes)
+    result = LabelledSamples(read, labeller, contact, along).contact(grade, labels, codes)
     if not result.counts["measured"] and result.edge is None:
         pair = " and ".join(map(shown, labels))
         warn(
-            f"no wall between {pair} is within {asked.max:g} of their samples: check labels and "
+            f"no wall between {pair} is within {contact.max:g} of their samples: check labels and "
             "coordinates, or give a larger max="
         )
     dips = holes.report.dips if holes is not None else ""
-    return replace(result, edge=result.edge or 0.0, findings=found, dips=dips)
+    return replace(result, edge=result.edge or 0.0, findings=findings, dips=dips)
 
 
 def _require_two(between: Sequence[str]) -> None:
@@ -333,17 +333,17 @@ def _labels_of(
 ) -> tuple[tuple[str, str], tuple[int, int]]:
     """Return the two labels, and their codes."""
     names = [target.name for target in domains.targets]
-    known = [*names, rest_labels(domains, names, settings)[0]]
+    choices = [*names, rest_labels(domains, names, settings)[0]]
     for label in between:
-        if label not in known:
+        if label not in choices:
             message = (
-                f"{shown(label)} is not a label of these domains{closest(known, label)}: the "
-                f"labels are {', '.join(map(shown, known))}; the last one is for samples outside "
+                f"{shown(label)} is not a label of these domains{closest(choices, label)}: the "
+                f"labels are {', '.join(map(shown, choices))}; the last one is for samples outside "
                 "every domain, and background= sets it"
             )
             raise DomainError(message)
     first, second = between
-    return (first, second), (known.index(first), known.index(second))
+    return (first, second), (choices.index(first), choices.index(second))
 
 
 def _refuse_places(keywords: ContactKeywords) -> None:
@@ -550,7 +550,7 @@ def contacts_file(
         own = among(
             ContactKeywords, {name: each for name, each in own.items() if name in _OF_SAMPLES}
         )
-    found = contacts(
+    result = contacts(
         table,
         sources.domains,
         between,
@@ -564,13 +564,13 @@ def contacts_file(
         **own,
     )
     # Drawn before any file is written: matplotlib may be missing.
-    picture = None if kind is None else picture_of([found.draw()], kind)
+    picture = None if kind is None else picture_of([result.draw()], kind)
     if output is not None:
-        write_columns(found.columns, output, overwrite=overwrite)
+        write_columns(result.columns, output, overwrite=overwrite)
     if chart is not None and picture is not None:
         with open_target(chart, overwrite=overwrite) as target:
             target.write(memoryview(picture))
-    return found
+    return result
 
 
 _OF_SAMPLES = {"bin", "max", "along", "x", "y", "z", "points_are_middles"}

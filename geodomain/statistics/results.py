@@ -333,7 +333,7 @@ def _columns_shown(
 ) -> list[list[str]]:
     """Return the cells of a printed table; the first row holds the headings."""
     both = any(row.weights == "declustered" for row in rows)
-    kept = []
+    shown_columns = []
     for column in columns:
         texts = [column.text(row) for row in rows]
         needed = {
@@ -343,8 +343,8 @@ def _columns_shown(
         }.get(column.heading, bool({*texts} - {"", "-", "0"}))
         if column.always or needed:
             heading = weight if column.heading == "weight" else column.heading
-            kept.append([heading, *texts])
-    return [list(line) for line in zip(*kept, strict=True)]
+            shown_columns.append([heading, *texts])
+    return [list(line) for line in zip(*shown_columns, strict=True)]
 
 
 def described(row: StatsRow, population: Population, weight: float) -> StatsRow:

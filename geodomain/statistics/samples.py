@@ -70,11 +70,11 @@ class _Weights(NamedTuple):
 
 def _weights(settings: WeightSettings, names: Sequence[str], sized: bool, table: str) -> _Weights:
     """Return what rows are weighted by: what the caller says, or else volume or length."""
-    given = settings.weight
-    if isinstance(given, str):
-        return _Weights(given, (names[find_column(names, given, table)],))
-    if given is not None:
-        return _Weights(number=given)
+    weight = settings.weight
+    if isinstance(weight, str):
+        return _Weights(weight, (names[find_column(names, weight, table)],))
+    if weight is not None:
+        return _Weights(number=weight)
     if sized:
         return _Weights("volume")
     ends = [usual_column(names, role) for role in ("to", "from")]
@@ -251,9 +251,9 @@ class Samples:
             return np.full(count, weights.number) if weights.number != 1 else None
         if weights.columns:
             first, *others = (numbers(name) for name in weights.columns)
-            given = first - others[0] if others else first
-            self._refuse_negative(given)
-            return np.where(given > 0, given, np.nan)
+            lengths = first - others[0] if others else first
+            self._refuse_negative(lengths)
+            return np.where(lengths > 0, lengths, np.nan)
         return volumes_of(sizes) if weights.name and sizes is not None else None
 
     def _refuse_negative(self, weights: Floats) -> None:
@@ -368,13 +368,15 @@ def _of_intervals(
             return samples
     try:
         reading = Reading(text=among(TextKeywords, table), threads=threads)
-        found = read_table(path, "intervals", reading, also=None)
+        intervals = read_table(path, "intervals", reading, also=None)
     except TableError:
         if error is None:
             raise
         raise TableError(neither) from None
-    samples = Samples(settings, grades, found.names, options, found.name, sized=False, placed=False)
-    samples.add(None, None, found.column, slice(None))
+    samples = Samples(
+        settings, grades, intervals.names, options, intervals.name, sized=False, placed=False
+    )
+    samples.add(None, None, intervals.column, slice(None))
     return samples
 
 

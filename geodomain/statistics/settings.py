@@ -161,16 +161,16 @@ class StatsSettings(WeightSettings):
         ValueError
             If a cap is not a number, or for a grade that is not among `grades`.
         """
-        found: dict[str, set[float]] = {name: set() for name in grades}
+        by_grade: dict[str, set[float]] = {name: set() for name in grades}
         for name, value in _each_cap(self.cap):
             if not name and len(grades) != 1:
                 message = f"cap= must name a grade ({', '.join(grades)}), such as {grades[0]}=20"
                 raise ValueError(message)
-            if name and name not in found:
+            if name and name not in by_grade:
                 message = f"cap= names {name}; it must name a grade ({', '.join(grades)})"
                 raise ValueError(message)
-            found[name or grades[0]].add(value)
-        return {name: tuple(sorted(values)) for name, values in found.items()}
+            by_grade[name or grades[0]].add(value)
+        return {name: tuple(sorted(values)) for name, values in by_grade.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,11 +273,13 @@ class ValidateSettings(WeightSettings):
 def _each_cap(caps: Caps) -> list[tuple[str, float]]:
     """Return each cap with the name of its grade, which is empty if no grade is named."""
     if isinstance(caps, Mapping):
-        return [(name, cap) for name, one in caps.items() for _, cap in _each_cap(one)]
+        return [
+            (name, cap) for name, cap_or_caps in caps.items() for _, cap in _each_cap(cap_or_caps)
+        ]
     if isinstance(caps, str):
         return [read_cap(caps)]
     if isinstance(caps, Sequence):
-        return [cap for one in caps for cap in _each_cap(one)]
+        return [cap for cap_or_caps in caps for cap in _each_cap(cap_or_caps)]
     return [("", _finite(caps, f"cap= is {caps!r}; it must be a number"))]
 
 
@@ -505,11 +507,11 @@ def read_names(names: str | Sequence[str]) -> tuple[str, str, str]:
     return words[0], words[1], words[2]
 
 
-def _positive(given: str | float | Sequence[float], message: str) -> tuple[float, ...]:
-    if isinstance(given, str):
-        given = given.split(",")  # type: ignore[assignment]  # texts are read as numbers
-    several = given if isinstance(given, Sequence) else [given]
-    numbers = tuple(_finite(one, message) for one in several)
+def _positive(value: str | float | Sequence[float], message: str) -> tuple[float, ...]:
+    if isinstance(value, str):
+        value = value.split(",")  # type: ignore[assignment]  # texts are read as numbers
+    several = value if isinstance(value, Sequence) else [value]
+    numbers = tuple(_finite(each, message) for each in several)
     if not numbers or min(numbers) <= 0:
         raise ValueError(message)
     return numbers
@@ -521,12 +523,12 @@ def _three(numbers: tuple[float, ...], message: str) -> Triple:
     return numbers[0], numbers[1], numbers[2]
 
 
-def _finite(given: str | float, message: str) -> float:
+def _finite(value: str | float, message: str) -> float:
     try:
-        number = float(given)
+        number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if not math.isfinite(number) or isinstance(given, bool):
+    if not math.isfinite(number) or isinstance(value, bool):
         raise ValueError(message)
     return number
 

@@ -505,25 +505,25 @@ def validate(
             samples, settings.of_samples(model.column), [own], {}, threads, report_progress,
             purpose="a comparison with blocks", options=options[1]._replace(x=x, y=y, z=z),
         )  # fmt: skip
-        found, _ = compare_samples(model, drilled, settings, (grade, own), threads, warned)
+        result, _ = compare_samples(model, drilled, settings, (grade, own), threads, warned)
         # Drawn before any file is written: matplotlib may be missing.
-        picture = None if kind is None else _picture_of(found, kind)
+        picture = None if kind is None else _picture_of(result, kind)
         for path, record, records in (
-            (output, ValidationRow, [*found.rows, found.total]),
-            (quantile_table, QuantilePair, found.quantiles),
-            (swath_table, Swath, found.swaths),
+            (output, ValidationRow, [*result.rows, result.total]),
+            (quantile_table, QuantilePair, result.quantiles),
+            (swath_table, Swath, result.swaths),
         ):
             if path is not None:
                 write_columns(records_columns(record, records), path, overwrite=overwrite)
         if chart is not None and picture is not None:
             with open_target(chart, overwrite=overwrite) as target:
                 target.write(memoryview(picture))
-    return found
+    return result
 
 
-def _picture_of(found: Validation, kind: str) -> bytes:
+def _picture_of(validation: Validation, kind: str) -> bytes:
     """Return the charts as the bytes of a file: in a PDF, each domain has a page."""
-    pages = [page for _, page in found.pages()]
+    pages = [page for _, page in validation.pages()]
     groups = [[page] for page in pages] if kind == "pdf" and pages else [pages]
     return picture_of(validation_figures(groups), kind)
 
@@ -739,7 +739,9 @@ class _Work:
             Population(side.values, side.weights) if len(side) else None
             for side in (samples, blocks)
         )
-        mean, block_mean = (None if one is None else one.mean for one in (ours, theirs))
+        mean, block_mean = (
+            None if population is None else population.mean for population in (ours, theirs)
+        )
         if ours is not None and theirs is not None:
             self._pairs += [
                 QuantilePair(domain, float(share), ours.quantile(share), theirs.quantile(share))
