@@ -523,6 +523,13 @@ def test_a_bad_octree_is_refused(tmp_path):
         inspect_file(f"{path}:Tree")
 
 
+def test_a_bad_surface_is_refused(tmp_path):
+    path = project(tmp_path / "a.geoh5")
+    changed(path, lambda _, objects: put(objects["Waste"], "Cells", np.full((12, 3), 0.5)))
+    with pytest.raises(MeshError, match="the cells of the surface 'Waste' are not whole numbers"):
+        read_mesh(f"{path}:Waste")
+
+
 def test_bad_data_are_refused_only_where_they_are_used(tmp_path):
     path = project(tmp_path / "a.geoh5")
 
