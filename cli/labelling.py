@@ -247,7 +247,7 @@ def require_sense(
 
 def run_labelling(command: str, arguments: dict[str, Any]) -> None:
     """Run `geodomain label` or `flag` with the given options, and print the summary."""
-    from geodomain.files.streams import is_dataset
+    from geodomain.formats.blocks import holds_many_files
     from geodomain.labelling.files import RunRecord
 
     page = arguments.pop("report", None)
@@ -260,7 +260,7 @@ def run_labelling(command: str, arguments: dict[str, Any]) -> None:
     keywords = arguments | made  # the remaining options have the names of keywords
     options.require_settings(LabelSettings, keywords)
     to_stdout = keywords["output"] == "-"
-    in_parts = command == "label" and is_dataset(keywords["model"])
+    in_parts = command == "label" and holds_many_files(keywords["model"])
     if in_parts:
         _require_of_dataset(page, keywords)
     else:
@@ -340,11 +340,13 @@ def _write_page(
 
     The message has no notes, because the summary already contains them.
     """
+    from geodomain.formats.blocks import labelled_path
     from geodomain.reporting.report_file import report_file
 
     shared = {name: keywords[name] for name in _SHARED if name in keywords}
     record = run.as_dict(str(keywords["model"]), summary)
-    made = report_file(keywords["output"], page, record=record, progress=progress, **shared)
+    labelled = labelled_path(str(keywords["model"]), keywords["output"])
+    made = report_file(labelled, page, record=record, progress=progress, **shared)
     return str(replace(made, notes=()))
 
 
@@ -380,6 +382,7 @@ def _add_up(amounts: dict[str, Any], keywords: dict[str, Any], background: str) 
     if amounts.get("density") is None:
         return None
     from geodomain.domains.sources import policy_of
+    from geodomain.formats.blocks import labelled_path
     from geodomain.volumes.tonnes import tonnes_file
 
     table = {name: keywords[name] for name in _TABLE}
@@ -388,7 +391,7 @@ def _add_up(amounts: dict[str, Any], keywords: dict[str, Any], background: str) 
     output = keywords["output"]
     try:
         return tonnes_file(
-            output,
+            labelled_path(str(keywords["model"]), output),
             column=keywords["column"],
             threads=keywords["threads"],
             background=(background or None) if proportion else None,
@@ -457,8 +460,9 @@ def _places(arguments: dict[str, Any]) -> dict[str, Any]:
 def _refuse_the_input(blocks: str, output: str) -> None:
     """Refuse an output that is the input file, even with --overwrite; --in-place is for this."""
     from geodomain.errors import TableError
+    from geodomain.formats.blocks import file_of
 
-    model, target = Path(blocks), Path(output)
+    model, target = file_of(blocks), file_of(output)
     if (
         "-" not in (blocks, output)
         and model.is_file()

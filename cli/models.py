@@ -453,8 +453,8 @@ Example:
 )
 @options.output_option(
     "OUT",
-    "File to write: .dxf, .ts, .omf or .dtm (with .str); for one label also .msh, .ply, .obj, "
-    ".off, .vtp or .stl.",
+    "File to write: .dxf, .ts, .omf, .geoh5 or .dtm (with .str); for one label also .msh, .ply, "
+    ".obj, .off, .vtp or .stl.",
     required=True,
 )
 @options.column_option("Label column.", default="domain", show_default=True)

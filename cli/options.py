@@ -30,7 +30,8 @@ def named_path(value: str) -> tuple[str, str]:
     if (equals and not name) or not path:
         message = f"{value!r} is not NAME=PATH"
         raise click.BadParameter(message)
-    if not Path(path).exists() and Path(value).exists():
+    # Not by pathlib, because the name in FILE:NAME may be longer than that of a file.
+    if not os.path.exists(path) and os.path.exists(value):  # noqa: PTH110
         message = f"the path contains an equals sign; write NAME={value}"
         raise click.BadParameter(message)
     return name, path

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import geodomain
 from geodomain.domains.order import DomainsLike
-from geodomain.files.streams import is_dataset
+from geodomain.formats.blocks import holds_many_files
 from geodomain.inputs import PathGiven, is_grid, is_of_xarray
 from geodomain.labelling.summary import Summary
 from geodomain.tables.in_memory import is_frame, is_lazy
@@ -114,7 +114,7 @@ def label(
 def _function_for(what: object) -> tuple[Callable[..., object], str]:
     """Return the function that labels an argument, and a noun for the argument, such as "grid"."""
     if isinstance(what, str | os.PathLike):
-        if is_dataset(cast("PathGiven", what)):
+        if holds_many_files(cast("PathGiven", what)):
             return geodomain.label_dataset, "dataset"
         return geodomain.label_file, "file"
     if is_grid(what) or (is_of_xarray(what) and len(cast("xarray.DataArray", what).dims) > 2):

@@ -208,7 +208,7 @@ def shell(
         SurfaceNets (Gibson, 1998). It needs blocks of one lattice.
     output : path, optional
         File for the wireframes; see `write_mesh` for the formats. For several labels, it must be a
-        format that stores names: .dxf, .ts, .omf or .dtm.
+        format that stores several: .dxf, .ts, .omf, .geoh5 or .dtm.
     overwrite : bool
         Whether an existing output may be replaced.
     progress
@@ -304,8 +304,8 @@ def _require_names(target: str, count: int) -> None:
     """Refuse several wireframes for a file that can store only one."""
     if count > 1 and not holds_names(target):
         message = (
-            f"{target} can store one wireframe, but there are {count}: use .dxf, .ts or .omf, or "
-            "name one label with only="
+            f"{target} can store one wireframe, but there are {count}: use .dxf, .ts, .omf or "
+            ".geoh5, or name one label with only="
         )
         raise TableError(message)
 

@@ -216,7 +216,7 @@ class _Reader:
             self._refuse(where, f"there is no file {shown(place.name)} in {folder}{_nearby(place)}")
         place = place.resolve()
         if wanted is not None:
-            place = place.with_name(f"{place.name}:{wanted}")
+            place = Path(f"{place}:{wanted}")  # the name may be a path of groups
         if place not in self._meshes:
             self._meshes[place] = self._read(place)
         return self._meshes[place]

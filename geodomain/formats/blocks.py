@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, log
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.streams import STANDARD, Target, open_target
+from geodomain.files.streams import STANDARD, Target, is_dataset, open_target
 from geodomain.files.unchanged import Digest, Unchanged
 from geodomain.formats.block_file import BlockFile, Blocks, Destination, Relabelling, Values
 from geodomain.formats.cell_file import CellModel, write_blocks
@@ -206,6 +206,22 @@ def read_columns(
 def file_of(path: str) -> Path:
     """Return the file that a path, or FILE:NAME, refers to."""
     return split_name(path)[0]
+
+
+def holds_many_files(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a dataset of several files; a name in FILE:NAME is no pattern."""
+    return split_name(path)[1] is None and is_dataset(path)
+
+
+def labelled_path(source: str, target: str) -> str:
+    """Return the path under which the labelled copy of a model is read again.
+
+    A copy of a file with several models holds all of them, so it needs the name of `source`.
+    """
+    wanted, form = split_name(source)[1], format_of_blocks(source)
+    if wanted is None or split_name(target)[1] is not None:
+        return target
+    return f"{target}:{wanted}" if form.contents and form.keeps_blocks else target
 
 
 def require_same_kind(source: str, target: str) -> None:

@@ -97,6 +97,8 @@ def _surface(workspace: Workspace, element: Element) -> Faces:
     corners = workspace.read(workspace.dataset(entity, "Cells"))
     if vertices.dtype.names is None or len(vertices.dtype.names) != 3 or corners.shape[1] != 3:
         workspace.refuse(f"the surface {element.name!r} does not consist of triangles")
+    if corners.dtype.kind not in "iu":
+        workspace.refuse(f"the cells of the surface {element.name!r} are not whole numbers")
     places = [vertices[axis] for axis in vertices.dtype.names]
     single = all(column.dtype == np.float32 for column in places)
     points = np.column_stack([column.astype(np.float64) for column in places])

@@ -148,6 +148,8 @@ class Workspace:
     ----------
     base : h5py.Group
         The group that holds everything.
+    error : type of GeodomainError
+        Type of the errors about the file.
     elements : tuple of Element
         The objects that are not parts of another object, in the order of their ids.
     holes : tuple of Element
@@ -155,7 +157,7 @@ class Workspace:
     """
 
     def __init__(self, file: Any, place: Path, error: type[GeodomainError]) -> None:
-        self.place, self.file, self._error = place, place.name, error
+        self.place, self.file, self.error = place, place.name, error
         names = list(file)
         self.base: Any = file.get("GEOSCIENCE", file[names[0]] if len(names) == 1 else None)
         if not all(
@@ -180,7 +182,7 @@ class Workspace:
 
     def refuse(self, fault: str) -> NoReturn:
         """Raise the error for a file that violates its format."""
-        raise damaged(self.file, fault, self._error)
+        raise damaged(self.file, fault, self.error)
 
     def children(self, group: Any) -> Iterator[tuple[str, Any]]:
         """Yield the id and the HDF5 group of each entity in a list of entities.
@@ -287,7 +289,7 @@ class Workspace:
             close = get_close_matches(wanted.casefold(), folded, 1)
             hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
             message = f"{self.file} has no {what} {wanted!r}: it holds {listed(list(labels))}{hint}"
-        raise self._error(message)
+        raise self.error(message)
 
     # Arrays. A file may declare any number of values, so that numbers are counted before memory
     # is allocated.
@@ -308,8 +310,8 @@ class Workspace:
         """Return all values of an array, if they fit into memory and the file."""
         what = f"{self.file}, with an array of {len(dataset):,} values,"
         needed, stored = 2.0 * dataset.dtype.itemsize * dataset.size, dataset.id.get_storage_size()
-        memory.require(needed, what, self._error)
-        memory.require_unpacked(needed, stored, what, self._error)
+        memory.require(needed, what, self.error)
+        memory.require_unpacked(needed, stored, what, self.error)
         values: NDArray[Any] = dataset[...]
         return values
 
@@ -437,6 +439,8 @@ def decoded(raw: NDArray[Any], primitive: str, names: Callable[[], dict[int, str
 
 def texts(workspace: Workspace, dataset: Any) -> NDArray[np.object_]:
     """Return an array of texts, read part by part, because one stored text may repeat often."""
+    what = f"{workspace.file}, with an array of {len(dataset):,} texts,"
+    memory.require(64.0 * len(dataset), what, workspace.error)
     most = memory.most_unpacked(workspace.place.stat().st_size)
     values, total = np.empty(len(dataset), object), 0
     for begin in range(0, len(dataset), _ROWS):

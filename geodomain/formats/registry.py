@@ -632,9 +632,10 @@ def split_name(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
     (C:\a.dxf) is not a separator.
     """
     text = os.fspath(path)
-    if not Path(text).exists():
+    # Not by pathlib, because a name may be longer than the name of a file may be.
+    if not os.path.exists(text):  # noqa: PTH110
         for at in _colons(text):
-            if Path(text[:at]).is_file():
+            if os.path.isfile(text[:at]):  # noqa: PTH113
                 return Path(text[:at]), text[at + 1 :]
     return Path(text), None
 

@@ -496,7 +496,7 @@ def test_the_command_refuses_misuse(folder: Path) -> None:
         (("--all", "--only", "ORE", "-o", "a.dxf"), 2, "give either --only LABEL or --all"),
         (("--all", "-o", "-"), 2, "wireframes are written to a file"),
         (("--all", "-o", "a.stl"), 3, "a.stl can store one wireframe, but there are 2"),
-        (("--only", "ORE", "--only", "WASTE", "-o", "a.stl"), 3, "can store one wireframe"),
+        (("--only", "ORE", "--only", "WASTE", "-o", "a.stl"), 3, "use .dxf, .ts, .omf or .geoh5"),
         (("--all", "-o", "a.docx"), 3, "no extension of a format that can be written"),
         (("--all", "-o", "labelled.csv"), 3, "no extension of a format that can be written"),
         (("--only", "ORA", "-o", "a.dxf"), 3, "did you mean 'ORE'"),

@@ -306,3 +306,11 @@ def test_damaged_holes_are_refused(tmp_path):
     )
     assert "leads beyond its 0 values" in damaged(lambda both: both["Data"].__delitem__("TO"))
     assert "has no" in damaged(lambda both: both.__delitem__("Attributes Jsons"))
+
+    def endless(both) -> None:
+        del both.parent["Concatenated object IDs"]
+        both.parent.create_dataset(
+            "Concatenated object IDs", (2**40,), h5py.string_dtype(), chunks=(2**10,)
+        )
+
+    assert "with an array of 1,099,511,627,776 texts, would take" in damaged(endless)

@@ -14,7 +14,15 @@ from late import h5py, needs
 from wireframes import box
 
 import geodomain
-from geodomain import MeshError, TableError, inspect_file, label_file, read_mesh, read_meshes
+from geodomain import (
+    MeshError,
+    TableError,
+    inspect_file,
+    label_file,
+    read_domains,
+    read_mesh,
+    read_meshes,
+)
 from geodomain.cli import main
 from geodomain.formats.blocks import open_model
 from geodomain.tables.options import TableOptions
@@ -375,6 +383,34 @@ def test_commands_take_a_workspace(tmp_path, monkeypatch):
     assert "also holds 2 block models, 'Blocks' and 'Tree'" in text
     code, text = run("label", "a.geoh5:Blocks", "--solid", ore, "-o", "b.csv")
     assert code != 0 and "give b.csv the extension .geoh5" in text
+    code, text = run("label", "a.geoh5:Blocks", "--solid", ore, "-o", "a.geoh5", "--overwrite")
+    assert code == 3 and "a.geoh5 is the input itself" in text and "--in-place" in text
+    long = "Z" * 300  # longer than the name of a file may be
+    for name in ("Blocks [2]", "B*", long):
+        code, text = run("label", f"a.geoh5:{name}", "--solid", ore, "-o", "c.geoh5")
+        assert code == 3 and "a.geoh5 has no block model" in text
+    code, text = run("label", "a.geoh5:Blocks", "--solid", f"O=a.geoh5:{long}", "-o", "c.geoh5")
+    assert code == 3 and "a.geoh5 has no surface 'ZZZ" in text
+
+
+def test_tonnes_and_report_of_one_model_of_several(tmp_path, monkeypatch):
+    """Both read the copy, which has all models of the workspace."""
+    monkeypatch.chdir(tmp_path)
+    project(Path("a.geoh5"))
+    code, text = run(
+        "label", "a.geoh5:Geology/Blocks", "--solid", "W=a.geoh5:Waste", "--background", "AIR",
+        "--allow-disjoint", "--density", "2.5", "--report", "r.html", "-o", "b.geoh5",
+    )  # fmt: skip
+    assert code == 0, text
+    assert "13,000" in text and "wrote r.html" in text  # 5,200 times 2.5
+
+
+def test_a_list_of_domains_names_objects_by_paths(tmp_path):
+    project(tmp_path / "a.geoh5")
+    for mesh in ("a.geoh5:Geology/Inner/Ore", "a.geoh5:Inner/Ore"):
+        (tmp_path / "d.toml").write_text(f'[[domain]]\nname = "O"\nmesh = "{mesh}"\n')
+        (domain,) = read_domains(tmp_path / "d.toml")
+        assert domain.meshes[0].bounds[0].tolist() == [5, 5, 5]
 
 
 # --- New workspaces.
@@ -485,6 +521,13 @@ def test_a_bad_octree_is_refused(tmp_path):
     changed(path, lambda _, objects: objects["Tree"].attrs.__setitem__("NU", -4))
     with pytest.raises(TableError, match="'NU' is -4, which is not a number of cells"):
         inspect_file(f"{path}:Tree")
+
+
+def test_a_bad_surface_is_refused(tmp_path):
+    path = project(tmp_path / "a.geoh5")
+    changed(path, lambda _, objects: put(objects["Waste"], "Cells", np.full((12, 3), 0.5)))
+    with pytest.raises(MeshError, match="the cells of the surface 'Waste' are not whole numbers"):
+        read_mesh(f"{path}:Waste")
 
 
 def test_bad_data_are_refused_only_where_they_are_used(tmp_path):

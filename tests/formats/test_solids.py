@@ -70,6 +70,13 @@ def test_a_drive_is_no_name(pit: Path) -> None:
     assert split_name("pit.ts:A:B") == (Path("pit.ts"), "A:B")
 
 
+def test_a_name_may_be_longer_than_the_name_of_a_file(pit: Path) -> None:
+    name = "A" * 300
+    assert split_name(f"pit.ts:{name}") == (Path("pit.ts"), name)
+    with pytest.raises(MeshError, match="has no solid 'AAA"):
+        read_mesh(f"pit.ts:{name}")
+
+
 def test_files_without_names_have_their_stem(tmp_path: Path) -> None:
     write_mesh(cube(), tmp_path / "ore.obj")
     (item,) = read_meshes(tmp_path / "ore.obj").items()
