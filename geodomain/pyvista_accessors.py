@@ -134,7 +134,10 @@ class _Labelling(Generic[DataT]):
 
     def _with(self, arrays: Mapping[str, NDArray[np.generic]], inplace: bool) -> DataT:
         """Return the data set with new arrays; the last array of numbers becomes active."""
-        made = self._dataset if inplace else self._dataset.copy(deep=False)
+        made = self._dataset
+        if not inplace:
+            made = made.copy(deep=False)
+            made.copy_meta_from(self._dataset, deep=True)  # such as which arrays are bool
         for name, values in arrays.items():
             put_column(made, name, values, points=self._of_points)
             if values.dtype.kind != "U":

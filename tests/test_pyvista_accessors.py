@@ -108,6 +108,19 @@ def test_in_place_changes_the_grid_and_nothing_else() -> None:
     assert set(grid.cell_data["zone"].tolist()) == {"ORE", ""}
 
 
+def test_labels_replace_an_array_of_bool() -> None:
+    """PyVista notes which arrays are bool, and a shallow copy shares these notes."""
+    grid = image()
+    inside = grid.geodomain.contains(cube(), column="zone")
+    made = inside.geodomain.label(ORE, column="zone")
+    assert set(made.cell_data["zone"].tolist()) == {"ORE", ""}
+    assert inside.cell_data["zone"].dtype == bool
+    assert set(grid.geodomain.label(ORE, column="zone").cell_data["zone"].tolist()) == {"ORE", ""}
+    points = pyvista.PolyData([[1.0, 1, 1], [11, 1, 1]]).geodomain.contains(cube(), column="zone")
+    points.geodomain.label(ORE, column="zone", inplace=True)
+    assert points.point_data["zone"].tolist() == ["ORE", ""]
+
+
 def test_conditions_use_cell_data() -> None:
     grid = image()
     grid.cell_data["AU"] = np.arange(grid.n_cells, dtype=float)
