@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_array, is_on_device
 from geodomain.compute.data import CachedPoints, Floats
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, TableError, warn
 from geodomain.formats.cells import Cells, LatticeCells, cells_of, product
 from geodomain.formats.wireframes import read_mesh
 from geodomain.mesh.mesh import Mesh
@@ -403,6 +403,12 @@ def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
     refuse_lazy(points)
     if is_frame(points):
         return BlockFrame(cast("IntoDataFrame", points)).centroids()
+    if is_of_xarray(points) and getattr(points, "ndim", 3) > 2:
+        message = (
+            "a grid of xarray is not a list of points: use label_grid or contains_lattice, or pass "
+            f"{_POINTS_TAKEN}"
+        )
+        raise TypeError(message)
     if isinstance(points, str | bytes) or not _is_array(points):
         message = f"points must be {_POINTS_TAKEN}, not {type(points).__name__}"
         raise TypeError(message)
@@ -496,7 +502,18 @@ def _are_coordinates(
 def dimensions(
     axes: Sequence[ArrayLike | Dimensioned], like: Dimensioned | None
 ) -> list[Hashable] | None:
-    """Return the names of the dimensions of x, y and z in xarray; None if they are plain arrays."""
+    """Return the names of the dimensions of x, y and z in xarray; None if they are plain arrays.
+
+    Raises
+    ------
+    TableError
+        If coordinates are in degrees.
+
+    Warns
+    -----
+    GeodomainWarning
+        If z increases downwards.
+    """
     if not _are_coordinates(axes):
         if like is not None:
             message = (
@@ -509,6 +526,19 @@ def dimensions(
     if any(axis.ndim != 1 for axis in axes) or len(set(dims)) < 3:
         message = f"x, y and z must have one dimension each, all different, not {dims}"
         raise ValueError(message)
+    for axis in axes:
+        units, meaning = (str(axis.attrs.get(name, "")) for name in ("units", "standard_name"))
+        if units.lower().startswith("degree") or meaning in ("longitude", "latitude"):
+            message = (
+                f"the coordinate {axis.name!r} of the grid is in degrees ({units or meaning}), but "
+                "wireframes have coordinates in units of length: project the grid first"
+            )
+            raise TableError(message)
+    if axes[2].attrs.get("positive") == "down":
+        warn(
+            f"the coordinate {axes[2].name!r} increases downwards (positive: down): if the "
+            "wireframes have elevations, assign its negative first"
+        )
     if like is not None and not set(dims) <= set(like.dims):
         message = (
             f"like= has the dimensions {list(like.dims)}, but x, y and z have the dimensions {dims}"

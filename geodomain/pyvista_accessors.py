@@ -63,8 +63,9 @@ class _Labelling(Generic[DataT]):
 
         Parameters
         ----------
-        domains : mapping, sequence of Domain and Stack, Domains, or path
-            As for `geodomain.label_grid`, such as ``{"ORE": mesh}``.
+        domains : mapping, MultiBlock, sequence of Domain and Stack, Domains, or path
+            As for `geodomain.label_grid`, such as ``{"ORE": mesh}``. Each block of a MultiBlock is
+            a domain.
         column : str
             Name of the new array of texts. An array of this name is replaced.
         inplace : bool
@@ -134,7 +135,14 @@ class _Labelling(Generic[DataT]):
 
     def _with(self, arrays: Mapping[str, NDArray[np.generic]], inplace: bool) -> DataT:
         """Return the data set with new arrays; the last array of numbers becomes active."""
-        made = self._dataset if inplace else self._dataset.copy(deep=False)
+        for name in arrays:
+            if not (isinstance(name, str) and name):
+                message = f"column={name!r} is not the name of an array: give a text"
+                raise ValueError(message)
+        made = self._dataset
+        if not inplace:
+            made = made.copy(deep=False)
+            made.copy_meta_from(self._dataset, deep=True)  # such as which arrays are bool
         for name, values in arrays.items():
             put_column(made, name, values, points=self._of_points)
             if values.dtype.kind != "U":

@@ -7,6 +7,7 @@ formats that PyVista does not read itself.
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -81,7 +82,8 @@ def read(path: str, **table: Unpack[TableKeywords]) -> pyvista.DataSet | pyvista
     if _is_of_blocks(path, head, meshes):
         return cast("pyvista.DataSet", read_grid(path, table_options(**table)))
     if table:
-        message = f"{place.name} is a wireframe, which has no option {min(table)}="
+        what = "a project" if meshes is not None and meshes.contents else "a wireframe"
+        message = f"{place.name} is {what}, which has no option {min(table)}="
         raise TypeError(message)
     if meshes is not None and meshes.contents:
         return _read_elements(place, meshes)
@@ -152,7 +154,7 @@ def _read_meshio(place: Path) -> pyvista.DataSet:
 
     names = [form.name for form in FORMATS if place.suffix.lower() in form.extensions]
     try:
-        from meshio import ReadError
+        import_module("meshio")
     except ImportError:
         message = (
             f"{place.name} is not a {names[0]}, and other {place.suffix} files need meshio: "
@@ -161,6 +163,7 @@ def _read_meshio(place: Path) -> pyvista.DataSet:
         raise MeshError(message) from None
     try:
         return pyvista.read_meshio(place)
-    except (ReadError, SystemExit) as error:  # meshio would end the program
+    # What meshio raises for a damaged file depends on its reader; it even ends the program.
+    except (Exception, SystemExit) as error:
         message = f"{place.name} is not a {names[0]}, and meshio cannot read it either"
         raise MeshError(message) from error

@@ -259,6 +259,47 @@ def test_grids_of_xarray_are_labelled_in_their_own_order() -> None:
         geodomain.label_grid(grades.rename(z="depth"), rich)
 
 
+@pytest.mark.parametrize(
+    "attributes", [{"units": "degrees_east"}, {"units": "Degree"}, {"standard_name": "longitude"}]
+)
+def test_a_grid_in_degrees_is_refused(attributes: dict[str, str]) -> None:
+    xarray = pytest.importorskip("xarray")
+    grid = model(xarray)
+    grid.x.attrs.update(attributes)
+    own = (grid.x, grid.y, grid.z)
+    for call in (
+        lambda: geodomain.label_grid(grid, {"ORE": cube()}),
+        lambda: geodomain.label_lattice(*own, {"ORE": cube()}),
+        lambda: geodomain.contains_lattice(cube(), grid),
+    ):
+        with pytest.raises(geodomain.TableError, match=r"^the coordinate 'x' .*degrees.*length"):
+            call()
+
+
+def test_a_grid_whose_z_points_down_is_told() -> None:
+    xarray = pytest.importorskip("xarray")
+    grid = model(xarray)
+    grid.z.attrs.update(units="m", positive="up")
+    assert geodomain.label_grid(grid, {"ORE": cube()}).z.attrs == grid.z.attrs
+    grid.z.attrs["positive"] = "down"
+    with pytest.warns(geodomain.GeodomainWarning, match=r"'z' increases downwards.*elevations"):
+        geodomain.label_grid(grid, {"ORE": cube()})
+
+
+def test_a_grid_of_xarray_is_no_points() -> None:
+    xarray = pytest.importorskip("xarray")
+    for grid in (model(xarray), model(xarray).to_dataset()):
+        for call in (
+            lambda grid=grid: geodomain.contains(cube(), grid),
+            lambda grid=grid: geodomain.distances(cube(), grid),
+        ):
+            with pytest.raises(TypeError, match=r"a grid of xarray.* label_grid or contains_latt"):
+                call()
+    rows = xarray.DataArray([[1.0, 1, 1], [11, 1, 1]])
+    assert geodomain.contains(cube(), rows).tolist() == [True, False]
+    assert geodomain.contains(cube(), rows[0]).tolist() == [True]
+
+
 def test_a_grid_of_pyvista_is_a_lattice_with_its_cell_data() -> None:
     pyvista = pytest.importorskip("pyvista")
     grid = pyvista.ImageData(dimensions=(3, 2, 3), spacing=(8, 8, 8))

@@ -108,6 +108,33 @@ def test_in_place_changes_the_grid_and_nothing_else() -> None:
     assert set(grid.cell_data["zone"].tolist()) == {"ORE", ""}
 
 
+def test_labels_replace_an_array_of_bool() -> None:
+    """PyVista notes which arrays are bool, and a shallow copy shares these notes."""
+    grid = image()
+    inside = grid.geodomain.contains(cube(), column="zone")
+    made = inside.geodomain.label(ORE, column="zone")
+    assert set(made.cell_data["zone"].tolist()) == {"ORE", ""}
+    assert inside.cell_data["zone"].dtype == bool
+    assert set(grid.geodomain.label(ORE, column="zone").cell_data["zone"].tolist()) == {"ORE", ""}
+    points = pyvista.PolyData([[1.0, 1, 1], [11, 1, 1]]).geodomain.contains(cube(), column="zone")
+    points.geodomain.label(ORE, column="zone", inplace=True)
+    assert points.point_data["zone"].tolist() == ["ORE", ""]
+
+
+def test_the_solids_of_a_file_are_domains(tmp_path) -> None:
+    beside = geodomain.Mesh(cube().vertices + np.array([10.0, 0, 0]), cube().triangles)
+    geodomain.write_mesh({"ORE": cube(), "DYKE": beside}, tmp_path / "solids.dxf")
+    solids = pyvista.read(tmp_path / "solids.dxf")
+    made = image().geodomain.label(solids, background="WASTE").cell_data["domain"]
+    expected = geodomain.label_grid(image(), {"ORE": cube(), "DYKE": beside}, background="WASTE")
+    assert (made == expected).all()
+    assert {*image().geodomain.proportions(solids).array_names} == {"prop_ore", "prop_dyke"}
+    solids.append(None, "EMPTY")
+    assert (image().geodomain.label(solids, background="WASTE")["domain"] == expected).all()
+    solids.append(solids["ORE"], "ORE")
+    assert "'ORE' is the name of both" in wrong(lambda: image().geodomain.label(solids))
+
+
 def test_conditions_use_cell_data() -> None:
     grid = image()
     grid.cell_data["AU"] = np.arange(grid.n_cells, dtype=float)
@@ -232,7 +259,16 @@ def test_wrong_objects_are_named_in_a_sentence() -> None:
     assert "octree" in wrong(lambda: grid.geodomain.subblock(ORE, scheme="cubes", minimum=1))
     lines = pyvista.Line()
     assert "lines" in wrong(lambda: lines.geodomain.check())
-    assert "tolerance" in wrong(lambda: cube().to_pyvista().geodomain.weld(-1))
+    surface = cube().to_pyvista().geodomain
+    assert "tolerance" in wrong(lambda: surface.weld(-1))
+    assert wrong(lambda: surface.weld("wide")).endswith("at least 0, not wide")
+    assert "max_edges is many, but" in wrong(lambda: surface.fill_holes("many"))
+    for name in ("", 3):
+        assert "name of an array" in wrong(lambda name=name: grid.geodomain.label(ORE, column=name))
+        assert "name of an array" in wrong(
+            lambda name=name: grid.geodomain.contains(cube(), column=name)
+        )
+    assert "0 x 0 x 0 cells" in wrong(lambda: pyvista.ImageData().geodomain.label(ORE))
 
 
 def test_an_accessor_does_not_keep_its_data_set_alive() -> None:

@@ -14,10 +14,11 @@ import mining_files
 import numpy as np
 import omf_models
 import pytest
+from geoh5_files import Maker
 from grids import image, rectilinear, turned
 from late import needs, pandas, pyvista
 from plugins import declared, has_plugins
-from wireframes import cube
+from wireframes import box, cube
 
 import geodomain
 from geodomain import GeodomainWarning, MeshError, TableError
@@ -173,9 +174,11 @@ def test_a_mesh_of_gmsh_is_read_by_meshio(tmp_path: Path) -> None:
     grid = pyvista.Sphere().cast_to_unstructured_grid()
     pyvista.save_meshio(path, grid, file_format="gmsh")
     assert pyvista.read(path).n_cells == pyvista.Sphere().n_cells
-    path.write_text("junk")
-    with pytest.raises(MeshError, match="meshio cannot read it either"):
-        pyvista.read(path)
+    for name in ("a.msh", "a.xml"):
+        for text in ("junk", "", "\x00\xff"):
+            (tmp_path / name).write_text(text, "latin-1")
+            with pytest.raises(MeshError, match=r"and meshio cannot read it either$"):
+                pyvista.read(tmp_path / name)
 
 
 def test_pictures_stay_pyvistas_own(tmp_path: Path) -> None:
@@ -340,6 +343,37 @@ def test_a_label_on_the_grid_is_the_label_of_the_file(tmp_path: Path) -> None:
     assert (grid.cell_data["domain"] == read.cell_data["domain"]).all()
 
 
+@needs("h5py")
+def test_all_surfaces_and_models_of_a_workspace(tmp_path: Path) -> None:
+    """Objects of different kinds may have one name, in one group or in several."""
+    path = tmp_path / "a.geoh5"
+    edges = ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0], [0.0, 1.0])
+    with Maker(path) as made:
+        pit = made.group("Pit: 2026")
+        made.surface("Ore", box((0, 0, 0), (1, 2, 3)), pit)
+        made.surface("Ore", box((0, 0, 0), (1, 2, 4)))
+        made.surface("Waste", box((0, 0, 0), (1, 2, 5)))
+        for group in (pit, None):
+            blocks = made.blocks("Model", edges, parent=group)
+            made.data(blocks, "ROCK", np.arange(4, dtype="<u4") % 3, "Referenced", {1: "Ö", 2: "b"})
+            made.data(blocks, "AU", np.arange(4) / 8)
+        made.blocks("Waste", edges)
+        made.octree("Tree: 1/2", [(0, 0, 0, 2), (2, 0, 0, 2)], (4, 4, 4), (5.0, 5.0, -4.0))
+    several = pyvista.read(path)
+    surfaces = [
+        name
+        for name, part in zip(several.keys(), several, strict=True)
+        if isinstance(part, pyvista.PolyData)
+    ]
+    assert surfaces == [*geodomain.read_meshes(path)] and len(surfaces) == 3
+    assert several["Pit: 2026/Ore"].bounds[5] == 3 and several["Waste"].bounds[5] == 5
+    models = {*several.keys()} - {*surfaces}
+    assert len(models) == 4 and {"Pit: 2026/Model", "Waste (blocks)", "Tree: 1/2"} < models
+    same_blocks(several["Pit: 2026/Model"], Path(f"{path}:Pit: 2026/Model"))
+    assert {*several["Pit: 2026/Model"].cell_data["ROCK"].tolist()} == {"", "Ö", "b"}
+    assert several["Tree: 1/2"].n_cells == 2
+
+
 # --- Files that cannot be read, and addresses.
 
 
@@ -364,6 +398,9 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path, monkeypatch: pytest.M
     geodomain.write_mesh(cube(), tmp_path / "h.dxf")
     with pytest.raises(TypeError, match=r"^h\.dxf is a wireframe, which has no option dx=$"):
         read(str(tmp_path / "h.dxf"), dx=10)
+    (tmp_path / "i.omf").write_bytes(omf_models.omf1(names=("A",)))
+    with pytest.raises(TypeError, match=r"^i\.omf is a project, which has no option dx=$"):
+        read(str(tmp_path / "i.omf"), dx=10)
 
 
 def test_an_address_is_downloaded_by_pyvista(tmp_path: Path) -> None:

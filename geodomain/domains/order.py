@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,9 @@ from geodomain.settings import TEXT, Key, key, one_of, require_values
 from geodomain.tables.conditions import Column, Condition, with_policy
 from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection, NegativeGrades, NumberError
 from geodomain.tables.vendors import find_column
+
+if TYPE_CHECKING:
+    import pyvista
 
 Order = Literal["first", "last"]
 # Largest number of texts in a warning.
@@ -194,7 +197,7 @@ class GempyModel(Protocol):
 
 ImplicitModel: TypeAlias = LoopModel | GempyModel
 # A path means a TOML file.
-DomainsLike: TypeAlias = (
+_ListedDomains: TypeAlias = (
     str
     | os.PathLike[str]
     | Domains
@@ -202,8 +205,9 @@ DomainsLike: TypeAlias = (
     | Stack
     | Iterable[Domain | Stack]
     | Mapping[str, MeshesLike]
-    | ImplicitModel
 )
+# One string, because pyright does not understand concatenated strings.
+DomainsLike: TypeAlias = "_ListedDomains | pyvista.MultiBlock | ImplicitModel"
 
 
 @dataclass

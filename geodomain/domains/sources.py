@@ -1,7 +1,8 @@
 """Make `Domains` from any source: read, weld and check the meshes, and list the files read.
 
-A source is a mapping of names to meshes or paths (one or several each), `Domain` and `Stack`
-objects, `Domains`, a model of LoopStructural or GemPy, or the path of a TOML file.
+A source is a mapping of names to meshes or paths (one or several each), a MultiBlock of named
+meshes, `Domain` and `Stack` objects, `Domains`, a model of LoopStructural or GemPy, or the path of
+a TOML file.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from geodomain.domains.domain import Domain
 from geodomain.domains.implicit import is_implicit_model, model_domains
@@ -23,8 +24,12 @@ from geodomain.formats.wireframes import read_mesh, reading_once
 from geodomain.inputs import MeshesLike
 from geodomain.mesh.fitness import list_warnings, mark_warned
 from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.pyvista import is_dataset
 from geodomain.mesh.repair import weld as weld_mesh
 from geodomain.tables.numbers import BelowDetection
+
+if TYPE_CHECKING:
+    import pyvista
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,10 @@ def as_domains(domains: DomainsLike) -> Domains:
         return domains
     if isinstance(domains, Mapping):
         return Domains(tuple(Domain(name, meshes) for name, meshes in domains.items()))
+    if is_dataset(domains, "MultiBlock"):
+        blocks = cast("pyvista.MultiBlock", domains)
+        named = zip(blocks.keys(), blocks, strict=True)
+        return Domains(tuple(Domain(str(name), mesh) for name, mesh in named if mesh is not None))
     if isinstance(domains, str | os.PathLike):
         return read_domains(domains)
     if is_implicit_model(domains):
@@ -67,8 +76,8 @@ def as_domains(domains: DomainsLike) -> Domains:
     if not isinstance(domains, Domain | Stack | Iterable):
         message = (
             "domains must be a Domains object, a list of Domain and Stack objects, a mapping of "
-            "names to meshes, a model of LoopStructural or GemPy, or the path of a TOML file, not "
-            f"{type(domains).__name__}"
+            "names to meshes, a pyvista.MultiBlock, a model of LoopStructural or GemPy, or the "
+            f"path of a TOML file, not {type(domains).__name__}"
         )
         raise TypeError(message)
     units = (domains,) if isinstance(domains, Domain | Stack) else tuple(domains)

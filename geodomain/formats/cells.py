@@ -572,9 +572,10 @@ def _require_thickness(counts: list[int], name: str) -> None:
     `counts` holds the number of cells along each axis.
     """
     if min(counts) < 1:
+        cells = " x ".join(str(max(count, 0)) for count in counts)
         message = (
-            f"{name} is flat: it has {' x '.join(map(str, counts))} cells along x, y and z, but a "
-            "block model needs at least 1 along each axis"
+            f"{name} is flat: it has {cells} cells along x, y and z, but a block model needs at "
+            "least 1 along each axis"
         )
         raise TableError(message)
 

@@ -243,11 +243,14 @@ def contents(place: Path) -> list[tuple[str, bool]]:
 
 
 def _kinds(place: Path) -> list[tuple[object, str]]:
-    """Return the name and the type of each surface and block model, octrees among them."""
-    kinds = {**dict.fromkeys(MODELS, "BlockModel"), "Surface": "Surface"}
+    """Return the name and the type of each surface and block model, octrees among them.
+
+    A surface and a model may have the same name, because FILE:NAME is looked up among the surfaces
+    or among the models.
+    """
     with opened(place, TableError) as workspace, refusing(place.name, TableError):
-        elements = workspace.labels(list(kinds))
-        return [(name, kinds[element.kind]) for name, element in elements.items()]
+        surfaces: list[tuple[object, str]] = [(n, "Surface") for n in workspace.labels(["Surface"])]
+        return surfaces + [(name, "BlockModel") for name in workspace.labels(MODELS)]
 
 
 @contextmanager

@@ -19,6 +19,8 @@ _KEY = b"geo"  # of the schema's metadata
 _BYTES = 29
 _TYPES = (1001, 0x80000001)
 _DEGREES = ("GeographicCRS", "DerivedGeographicCRS")
+# Beginnings of a CRS in text, which early files of GeoParquet have.
+_TEXTS = ("GEOGCS", "GEOGCRS", "GEOGRAPHICCRS", "GEODCRS", "EPSG:4326", "EPSG:4979", "OGC:CRS84")
 # GeoParquet without a CRS means longitude and latitude.
 _NO_CRS = {"type": "GeographicCRS", "name": "WGS 84 (CRS84)"}
 
@@ -59,39 +61,40 @@ class PointColumn:
 
     def _coordinates(self, array: Any) -> Floats:
         """Return the coordinates (n, 3) of an Arrow array of points, NaN where one is missing."""
-        from pyarrow import types
+        import pyarrow
 
         points = np.full((len(array), 3), np.nan)
-        there = ~np.asarray(array.is_null().to_numpy(zero_copy_only=False), np.bool_)
-        if types.is_struct(array.type):
-            for axis, name in enumerate("xyz"):
-                points[there, axis] = array.drop_null().field(name).to_numpy(zero_copy_only=False)
-            return points
-        points[there] = self._decoded(array, there)
+        there = np.flatnonzero(~np.asarray(array.is_null().to_numpy(zero_copy_only=False), bool))
+        kept = array.drop_null()
+        try:
+            if pyarrow.types.is_struct(array.type):
+                for axis, name in enumerate("xyz"):
+                    values = kept.field(name).cast(pyarrow.float64())
+                    points[there, axis] = values.to_numpy(zero_copy_only=False)
+            elif len(there):
+                points[there] = self._decoded(kept.cast(pyarrow.large_binary()), there)
+        except (KeyError, pyarrow.ArrowException):  # a type that holds no points with z
+            self._refuse(int(there[0]) if len(there) else 0)
         return points
 
-    def _decoded(self, array: Any, there: NDArray[np.bool_]) -> Floats:
-        """Return the coordinates of the points that are there, from well-known binary."""
-        from pyarrow import types
-
-        kind = np.int64 if types.is_large_binary(array.type) else np.int32
+    def _decoded(self, array: Any, rows: NDArray[np.intp]) -> Floats:
+        """Return the coordinates of points in well-known binary; `rows` is for the message."""
         _, offsets, data = array.buffers()
-        if not there.any():
-            return np.empty((0, 3))
-        ends = np.frombuffer(offsets, kind, len(array) + 1, array.offset * np.dtype(kind).itemsize)
-        starts, sizes = ends[:-1][there], np.diff(ends)[there]
+        ends = np.frombuffer(offsets, np.int64, len(array) + 1, array.offset * 8)
+        sizes = np.diff(ends)
         if (sizes != _BYTES).any():
-            self._refuse(int(np.flatnonzero(there)[(sizes != _BYTES).argmax()]))
-        raw = np.frombuffer(data, np.uint8)
-        packed = raw[starts.astype(np.int64)[:, None] + np.arange(_BYTES)]
-        points = np.empty((len(packed), 3))
+            self._refuse(int(rows[(sizes != _BYTES).argmax()]))
+        packed = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].reshape(-1, _BYTES)
+        points = np.full((len(packed), 3), np.nan)
+        is_point = np.zeros(len(packed), np.bool_)
         for order, mark in ((">", 0), ("<", 1)):
-            rows = packed[:, 0] == mark
-            some = np.ascontiguousarray(packed[rows])
-            number = np.ascontiguousarray(some[:, 1:5]).view(f"{order}u4")[:, 0]
-            if not np.isin(number, _TYPES).all():
-                self._refuse(int(np.flatnonzero(there)[0]))
-            points[rows] = np.ascontiguousarray(some[:, 5:]).view(f"{order}f8")
+            alike = packed[:, 0] == mark
+            some = np.ascontiguousarray(packed[alike])
+            kinds = np.ascontiguousarray(some[:, 1:5]).view(f"{order}u4")[:, 0]
+            is_point[alike] = np.isin(kinds, _TYPES)
+            points[alike] = np.ascontiguousarray(some[:, 5:]).view(f"{order}f8")
+        if not is_point.all():
+            self._refuse(int(rows[is_point.argmin()]))
         return points
 
     def _refuse(self, row: int) -> None:
@@ -116,11 +119,11 @@ def point_column(metadata: dict[bytes, bytes] | None, table: str) -> PointColumn
         told = json.loads(metadata[_KEY])
         name = str(told["primary_column"])
         column = told["columns"][name]
-        kinds = column.get("geometry_types", [])
+        kinds = set(column.get("geometry_types") or [])
         encoding = column["encoding"]
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
-    if encoding not in ("WKB", "point") or not set(kinds) <= {"Point Z"}:
+    if encoding not in ("WKB", "point") or not kinds <= {"Point Z"}:
         return None
     crs = column.get("crs", _NO_CRS)
     refuse_degrees(crs, f"{table}: the column {name!r}")
@@ -128,8 +131,9 @@ def point_column(metadata: dict[bytes, bytes] | None, table: str) -> PointColumn
 
 
 def refuse_degrees(crs: Any, whose: str) -> None:
-    """Raise TableError for a CRS (as PROJJSON) of longitude and latitude."""
-    if any(each.get("type") in _DEGREES for each in _parts(crs)):
+    """Raise TableError for a CRS, as PROJJSON or as text, of longitude and latitude."""
+    in_text = isinstance(crs, str) and crs.strip().upper().startswith(_TEXTS)
+    if in_text or any(each.get("type") in _DEGREES for each in _parts(crs)):
         message = (
             f"{whose} has coordinates in degrees ({_named(crs)}), but wireframes have coordinates "
             "in units of length: project the points first, in geopandas with to_crs()"
@@ -141,14 +145,15 @@ def _parts(crs: Any) -> Sequence[dict[str, Any]]:
     """Return a CRS and the systems of which it consists."""
     if not isinstance(crs, dict):
         return []
-    inner = [*crs.get("components", []), *([crs["source_crs"]] if "source_crs" in crs else [])]
+    components = crs.get("components")
+    inner = [*(components if isinstance(components, list) else ()), crs.get("source_crs")]
     return [crs, *(part for each in inner for part in _parts(each))]
 
 
 def _named(crs: Any) -> str:
     """Return the name of a CRS with its code, such as "GDA94 / MGA zone 50 (EPSG:28350)"."""
     if not isinstance(crs, dict):
-        return "unknown"
+        return crs[:60] if isinstance(crs, str) else "unknown"
     code = crs.get("id")
     coded = isinstance(code, dict) and {"authority", "code"} <= code.keys()
     end = f" ({code['authority']}:{code['code']})" if coded and isinstance(code, dict) else ""

@@ -376,8 +376,10 @@ def put_column(dataset: Any, name: str, values: Values, *, points: bool = False)
     places = np.repeat(index.astype(np.int32), np.diff(np.append(first, len(texts))))
     if len(words) and not words[0]:
         places[places == 0] = -1
-    held = dataset.GetPointData() if points else dataset.GetCellData()
-    put(held, category_array(name, words.tolist(), places))
+    held = dataset.point_data if points else dataset.cell_data
+    if len(texts) and name in held:
+        held[name] = np.zeros(len(texts), np.uint8)  # PyVista forgets that the array was of bool
+    put(held.VTKObject, category_array(name, words.tolist(), places))
 
 
 def category_array(name: str, texts: Sequence[str], index: NDArray[np.int32]) -> Any:

@@ -501,7 +501,7 @@ def label_lattice(
     TypeError
         If only some of x, y and z are coordinates of xarray, or a grid is not a lattice.
     TableError
-        For a grid of xarray whose coordinates are not recognised.
+        For a grid of xarray whose coordinates are not recognised, or are in degrees.
     ValueError
         If a coordinate has several dimensions, if two coordinates share a dimension, or if the
         coordinates do not match `like`.

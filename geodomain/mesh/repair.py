@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -190,7 +191,7 @@ class WeldResult:
 
 def weld(mesh: Mesh, tolerance: float) -> WeldResult:
     """Join the vertices of a mesh that are close to each other; see `geodomain.weld`."""
-    if not (np.isfinite(tolerance) and tolerance >= 0):
+    if not (isinstance(tolerance, Real) and np.isfinite(tolerance) and tolerance >= 0):
         message = f"tolerance must be a number of at least 0, not {tolerance}"
         raise ValueError(message)
     vertices, triangles = distinct_vertices(mesh)
@@ -377,7 +378,7 @@ class FillResult:
 
 def fill_holes(mesh: Mesh, max_edges: int) -> FillResult:
     """Fill the holes of a mesh; see `geodomain.fill_holes`."""
-    if max_edges < 3:
+    if not (isinstance(max_edges, Real) and max_edges >= 3):
         message = f"max_edges is {max_edges}, but must be at least 3: a hole has at least 3 edges"
         raise ValueError(message)
     table = edge_table(mesh)

@@ -82,6 +82,8 @@ def test_the_crs_is_said(tmp_path: Path) -> None:
         ...,
         {"type": "CompoundCRS", "name": "WGS 84 + EGM96", "components": [DEGREES, {}]},
         {"type": "BoundCRS", "source_crs": DEGREES},
+        'GEOGCRS["WGS 84", DATUM["World Geodetic System 1984"]]',
+        "EPSG:4326",
     ],
 )
 def test_degrees_are_refused(crs: object, tmp_path: Path) -> None:
@@ -129,6 +131,52 @@ def test_other_geometries_are_refused(tmp_path: Path) -> None:
             source, {"ORE": cube()}, tmp_path / "b.parquet", scheme="octree", minimum=1,
             dx=10, dy=10, dz=10,
         )  # fmt: skip
+
+
+def test_damaged_geometries_are_refused_by_their_row(tmp_path: Path) -> None:
+    good = struct.pack("<BI3d", 1, 1001, 5.0, 5.0, 5.0)
+    for bad in (b"\x02" + good[1:], struct.pack("<BI3d", 1, 1002, 5.0, 5.0, 5.0), good[:-1], b""):
+        source = write(tmp_path / "a.parquet", column=pa.array([good, None, bad, good, good]))
+        table = parquet.read_table(source)
+        parquet.write_table(table, source)  # one row group
+        with pytest.raises(TableError, match=r"'shape' .*not points with z, first in row 3 of"):
+            geodomain.label_file(source, {"ORE": cube()}, None)
+    flat = pa.array([{"x": 5.0, "y": 5.0}] * 5)
+    texts = pa.array([{"x": "5", "y": "5", "z": "high"}] * 5)
+    for column in (flat, texts, pa.array(range(5)), pa.array([[5.0, 5, 5]] * 5)):
+        for encoding in ("WKB", "point"):
+            source = write(
+                tmp_path / "a.parquet", encoding=encoding, column=column, geometry_types=[]
+            )
+            with pytest.raises(TableError, match=r"'shape' .*not points with z, first in row 1 of"):
+                geodomain.label_file(source, {"ORE": cube()}, None)
+
+
+def test_other_layouts_of_binary_columns(tmp_path: Path) -> None:
+    column = geometry("WKB")
+    for made in (column.dictionary_encode(), column.cast(pa.binary(29))):
+        source, out = (
+            write(tmp_path / "a.parquet", column=made),
+            tmp_path / f"{made.type.id}.parquet",
+        )
+        geodomain.label_file(source, {"ORE": cube()}, out, background="W")
+        assert parquet.read_table(out)["domain"].to_pylist() == LABELS
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"crs": {"type": "CompoundCRS", "components": None}},
+        {"crs": {"type": "CompoundCRS", "components": [3, {}]}},
+        {"crs": {"type": "CompoundCRS", "components": 5}},
+        {"crs": 5},
+        {"geometry_types": None},
+    ],
+)
+def test_odd_metadata_are_no_fault(told: dict[str, object], tmp_path: Path) -> None:
+    source = write(tmp_path / "a.parquet", **told)
+    geodomain.label_file(source, {"ORE": cube()}, tmp_path / "b.parquet", background="W")
+    assert parquet.read_table(tmp_path / "b.parquet")["domain"].to_pylist() == LABELS
 
 
 def test_a_converted_table_has_coordinates(tmp_path: Path) -> None:
