@@ -73,15 +73,14 @@ def keywords() -> dict[str, str]:
     """
     from geodomain.drillholes.settings import HoleSettings
     from geodomain.labelling.settings import LabelSettings
-    from geodomain.statistics.settings import ContactSettings, StatsSettings, ValidateSettings
+    from geodomain.statistics.settings import ContactSettings, ReportSettings
     from geodomain.tables.settings import TableSettings
 
     settings = (
         *fields(LabelSettings),
         *fields(TableSettings),
         *fields(HoleSettings),
-        *fields(StatsSettings),
-        *fields(ValidateSettings),
+        *fields(ReportSettings),
         *fields(ContactSettings),
     )
     names = (

@@ -41,7 +41,8 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
     The deposit has folded ore lenses, an oxide zone, a waste dyke that cuts the ore, and a
     topography. DIR also gets two block models with grades, one regular and one sub-blocked, and
     tables of drillholes. Coordinates are large, as in the grid of a real mine, and in metres. At
-    the end, DIR/report.html shows the labelled model, tonnes and drillholes.
+    the end, DIR/report.html shows the labelled model, tonnes and drillholes, and a page for each
+    domain.
     """
     from geodomain import synthetic
     from geodomain.drillholes.drillholes import Drillholes
@@ -84,6 +85,8 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
                 density="DENSITY",
                 density_unit="t/m3",
                 grade="AU",
+                grade_unit="g/t",
+                cutoff="0.5,1,2",
                 title=_TITLE,
                 overwrite=True,
             )
@@ -103,7 +106,8 @@ def _report_command(folder: Path, solids: list[str]) -> list[str]:
     }
     words += [word for name, file in named.items() for word in (name, str(folder / file))]
     words += ["--sample-grade=AU", f"--within={_WITHIN:g}", "--density=DENSITY"]
-    words += ["--density-unit=t/m3", "--grade=AU", f"--title={_TITLE}"]
+    words += ["--density-unit=t/m3", "--grade=AU", "--grade-unit=g/t", "--cutoff=0.5,1,2"]
+    words += [f"--title={_TITLE}"]
     return [*words, "-o", str(folder / files.REPORT), "--overwrite"]
 
 

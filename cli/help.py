@@ -9,6 +9,7 @@ import click
 
 from geodomain.cli import options
 from geodomain.labelling.settings import LabelSettings
+from geodomain.statistics.settings import ReportSettings
 from geodomain.tables.settings import TableSettings
 
 # Options by section; options in no section come last.
@@ -35,11 +36,14 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Drillholes": (
         *("collar", "survey", "intervals", "method", "down", "vertical", "columns"),
-        *("strict", "accept", "topography", "bend", "within", "sample_grade"),
+        *("strict", "accept", "topography", "bend", "within", "samples", "sample_grade"),
     ),
     "What is shown": (
         *("sections", "line", "compare", "colour_by", "cmap", "classes", "title", "note"),
         *("unit", "scale", "paper", "prepared_by", "exaggerate", "relative_paths"),
+    ),
+    "Pages of domains": tuple(
+        each.name for each in fields(ReportSettings) if each.metadata["option"]
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin", "frame"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),

@@ -480,9 +480,14 @@ def column_option(what: str, *others: str, **settings: Unpack[OptionSettings]) -
     return click.option("--column", *others, "column", metavar="NAME", help=what, **settings)
 
 
-def sample_grade_option(what: str) -> Decorator:
+def sample_grade_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
     """Make the option --sample-grade, with the help text `what`."""
-    return click.option("--sample-grade", metavar="COLUMN", help=what)
+    return click.option("--sample-grade", metavar="COLUMN", help=what, **settings)
+
+
+def samples_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option --samples, with the help text `what`."""
+    return click.option("--samples", metavar="FILE", help=what, **settings)
 
 
 def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
@@ -533,7 +538,8 @@ page_option = click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.html",
-    help="Write a report of the labelled model as well: see 'geodomain report'.",
+    help="Write a report of the labelled model as well. For samples, grades and drillholes in it, "
+    "run 'geodomain report' on the labelled file, with --record.",
 )
 
 scheduler_option = click.option(

@@ -9,7 +9,7 @@ import click
 
 from geodomain.cli import drillholes, options
 from geodomain.cli import options as values
-from geodomain.cli.console import Console, as_options, print_text
+from geodomain.cli.console import Console, as_options, print_json, print_text
 from geodomain.cli.help import Sectioned
 from geodomain.cli.labelling import (
     classification_option,
@@ -22,6 +22,7 @@ from geodomain.cli.labelling import (
 )
 from geodomain.cli.options import by_name, line_option, section_option, title_option
 from geodomain.errors import counted
+from geodomain.statistics.settings import ReportSettings
 
 _EXAMPLE = """\b
 Example:
@@ -285,17 +286,28 @@ Example:
 @drillholes.optional_holes
 @drillholes.intervals_option
 @drillholes.within_option
-@drillholes.sample_grade_option("With --within and --intervals")
+@options.samples_option(
+    "Samples for the pages of domains. With --collar: hole, from, to and grades; samples "
+    "without a label column are labelled by the wireframes. Otherwise with coordinates and "
+    "domains, as for 'geodomain validate'.  [default: the first --intervals file, if "
+    "--sample-grade is given]"
+)
+@options.sample_grade_option(
+    "Column of the samples with the grade of --grade; several in the order of --grade. With "
+    "--within, samples along the drawn holes have colours by the first.  [default: --grade]",
+    multiple=True,
+)
 @_classes_option(
     "Grades that divide --sample-grade into classes of one colour, as in 'geodomain plot'."
 )
+@options.settings_options(ReportSettings)
 @density_option(
     "Column of densities, or one number for all blocks. With this option, tonnes are added up."
 )
 @density_unit_option()
 @grade_option(
-    "Column of a grade: the page has its histograms by domain and, with --density, its "
-    "grade-tonnage curves. May be repeated."
+    "Column of a grade: the page has its statistics and histograms by domain and, with --density, "
+    "its grade-tonnage curves. May be repeated."
 )
 @cutoff_option()
 @grade_unit_option()
@@ -318,11 +330,12 @@ Example:
 @options.overwrite_option
 @options.table_options
 @options.box_options
-@options.quiet_option
+@options.report_options
 def report(
     labelled: str,
     solids: tuple[tuple[str, str], ...],
     domains: Path | None,
+    as_json: bool,
     quiet: bool,
     **arguments: Any,
 ) -> None:
@@ -332,6 +345,11 @@ def report(
     volumes by domain, warnings, a 3D view with wireframes, sections, and the files with their
     SHA-256. With --record it also shows how the model was labelled.
 
+    Each domain has a page: statistics of samples and blocks, histogram and probability plot,
+    contacts with its neighbours, slices, grade and tonnage above cut-offs, crossings by holes, and
+    the share of its volume beyond distances from the nearest sample. Its figures are those of the
+    commands stats, validate, contacts, tonnes and holes crossings.
+
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.reporting.look import as_classes
@@ -339,18 +357,15 @@ def report(
 
     _refuse_pipe_and_two_lists("a report needs the SHA-256 of its model", labelled, solids, domains)
     options.require_table(arguments)
-    samples = drillholes.samples_of(arguments)
+    options.require_settings(ReportSettings, arguments)
     if arguments["within"] is not None and not arguments["collar"]:
         message = "--within is for drillholes, and needs --collar FILE"
         raise click.UsageError(message)
-    if samples and arguments["within"] is None:
-        message = (
-            "--sample-grade needs --within, the largest distance from a section at which samples "
-            "are drawn"
-        )
-        raise click.UsageError(message)
+    _take_samples(arguments)
     try:
-        as_classes(arguments["classes"], [arguments["sample_grade"]])
+        as_classes(arguments["classes"], arguments["sample_grade"][:1] or arguments["grade"][:1])
+        caps = [*arguments["sample_grade"], *arguments["grade"][len(arguments["sample_grade"]) :]]
+        ReportSettings(cap=arguments["cap"]).caps(caps)
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
     if arguments["density_unit"] and arguments["density"] is None:
@@ -368,12 +383,35 @@ def report(
             labelled,
             domains=domains or by_name(solids),
             holes=holes,
-            samples=samples,
             progress=console.on_terminal,
+            say=as_options,
             **arguments,
         )
-    if not quiet:
+    if as_json:
+        print_json(done.as_dict())
+    elif not quiet:
         print_text(done, err=True)
+
+
+def _take_samples(given: dict[str, Any]) -> None:
+    """Complete the samples: with --sample-grade alone, they are the first --intervals file.
+
+    Raises
+    ------
+    click.UsageError
+        If there are no samples for --sample-grade, or no grade for --samples.
+    """
+    if given["sample_grade"] and not given["samples"]:
+        if not given["collar"] or not given["intervals"]:
+            message = (
+                "--sample-grade is a column of samples: also give --samples, or --collar and "
+                "--intervals"
+            )
+            raise click.UsageError(message)
+        given["samples"] = given["intervals"][0]
+    if given["samples"] and not given["sample_grade"] and not given["grade"]:
+        message = "--samples needs --sample-grade or --grade: the column of their grade"
+        raise click.UsageError(message)
 
 
 def _refuse_pipe_and_two_lists(

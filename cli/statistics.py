@@ -100,12 +100,7 @@ Examples:
 
 @click.command(epilog=_VALIDATE_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="BLOCKS")
-@click.option(
-    "--samples",
-    required=True,
-    metavar="SAMPLES",
-    help="Samples with coordinates, grades and domains.",
-)
+@options.samples_option("Samples with coordinates, grades and domains.", required=True)
 @grade_option("Column of the grade of the blocks.", single=True)
 @options.sample_grade_option("Column of the grade of the samples.  [default: --grade]")
 @options.column_option("Label column.  [default: domain, if there is such a column]", "--domain")

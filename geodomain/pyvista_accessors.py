@@ -29,7 +29,7 @@ from geodomain.labelling.arrays import proportions_grid
 if TYPE_CHECKING:
     from geodomain.mesh.check import MeshReport
     from geodomain.volumes.solids import VolumeReport
-    from geodomain.volumes.tonnes import Tonnes
+    from geodomain.volumes.tonnes_report import Tonnes
 
 DataT = TypeVar("DataT", bound=pyvista.DataSet)
 

@@ -216,8 +216,6 @@ class Labeller:
         box = chunk.box if len(points) and chunk.finite.all() else None
         return Verdict(codes, len(self.targets), answers, chunk.folded, walls, box)
 
-    judge = label  # an earlier name of this method
-
     def answers(
         self, chunk: BlockChunk, allowed: Sequence[Bools | None] | None = None
     ) -> dict[int, DomainAnswer]:

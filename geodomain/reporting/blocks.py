@@ -323,6 +323,10 @@ class Blocks:
         Distinct resource classes; empty if no column of classes was read.
     class_codes : (n,) int32
         Index of each block's class in `classes`.
+    frame : LocalFrame, optional
+        The frame in which blocks are axis-aligned, as the file or the user states it.
+    axes : (3, 3) float64
+        Directions of the block edges in world coordinates, as the file states them.
     """
 
     name: str
@@ -338,6 +342,8 @@ class Blocks:
     spacing: tuple[float, float, float] | None = None
     classes: list[str] = field(default_factory=list)
     class_codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    frame: LocalFrame | None = None
+    axes: Floats = field(default_factory=lambda: np.eye(3))
 
 
 def read_blocks(
@@ -506,6 +512,8 @@ class _Reading:
             spacing=spacing,
             classes=self._classes,
             class_codes=np.concatenate([np.empty(0, np.int32), *self._class_codes]),
+            frame=model.frame.lattice,
+            axes=model.axes,
         )
 
     def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:

@@ -24,7 +24,6 @@ from geodomain.reporting.look import (
     darker,
     draw_marks,
     faces_note,
-    round_length,
 )
 from geodomain.reporting.panel import Panel, ramp_colours
 from geodomain.reporting.planes import Section
@@ -42,6 +41,7 @@ from geodomain.reporting.sheets import (
     enlarged,
     map_size,
 )
+from geodomain.statistics.charts import round_length
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +155,7 @@ class _Drawing:
         self._axes.set_zorder(9)
         self._corner = np.array([BORDER + LEFT, BORDER + STRIP + FOOT])
         self._room = map_size(page.size) / self._larger
-        self._taken = _Taken()
+        self._occupied = _Taken()
         self._ratio = sheets.scale or 1.0
         self._unnamed = 0
 
@@ -250,7 +250,7 @@ class _Drawing:
         if section.is_plan:
             aside = 8.0 + OVERLAP * ("right" in self._page.sides)
             x, y = (self._corner + self._room - [aside, 6.0]).tolist()
-            self._taken.add(self._north(x, y, 12.0))
+            self._occupied.add(self._north(x, y, 12.0))
         self._ends()
         self._match_lines()
         others = [other for other in sections if section.crossing(other) is not None]
@@ -315,7 +315,7 @@ class _Drawing:
             self._text(place + shift + wide * shift, top + 2.4, more, 5.0, color=_GREY, ha=align)
             across = shift * (2 + wide + _text_size(more, 5.0)[0])
             left, right = sorted((place, place + across))
-            self._taken.add((left, top, right, top + 4.5))
+            self._occupied.add((left, top, right, top + 4.5))
         self._crossed_coordinates(top)
 
     def _crossed_coordinates(self, top: float) -> None:
@@ -344,8 +344,8 @@ class _Drawing:
         left = float(place[0]) - (wide + 0.8 if along == 1 else wide / 2)
         below = float(place[1]) + 0.6
         box = (left, below, left + wide, below + tall)
-        if self._taken.is_free(box):
-            self._taken.add(box)
+        if self._occupied.is_free(box):
+            self._occupied.add(box)
             x, y = left + wide / 2, below + tall / 2
             self._text(x, y, name, 6.5, ha="center", color=_MARK, is_over=True)
 
@@ -370,7 +370,7 @@ class _Drawing:
             self._text(x, y, text, 6.5, ha="center", rotation=angle, is_over=True)
             half = np.array(_text_size(text, 6.5)) / 2 + 0.5
             right, up = half[::-1] if upright else half
-            self._taken.add((x - right, y - up, x + right, y + up))
+            self._occupied.add((x - right, y - up, x + right, y + up))
 
     def _dots(self) -> None:
         """Draw circles for holes that are seen end on, such as vertical holes on a plan."""
@@ -405,11 +405,11 @@ class _Drawing:
                 for x, y in places
                 if low[0] <= x and low[1] <= y and x + wide <= high[0] and y + tall <= high[1]
             )
-            box = next((box for box in free if self._taken.is_free(box)), None)
+            box = next((box for box in free if self._occupied.is_free(box)), None)
             if box is None:
                 self._unnamed += 1
                 continue
-            self._taken.add(box)
+            self._occupied.add(box)
             x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
             self._text(x, y, name, ha="center", is_over=True, gid="hole-name")
 
@@ -591,10 +591,13 @@ class _Taken:
 
     def is_free(self, box: _TextBox) -> bool:
         """Return whether a box overlaps no taken box."""
-        near = (one for cell in self._cells_of(box) for one in self._cells.get(cell, ()))
+        near = (text_box for cell in self._cells_of(box) for text_box in self._cells.get(cell, ()))
         return not any(
-            box[0] < one[2] and one[0] < box[2] and box[1] < one[3] and one[1] < box[3]
-            for one in near
+            box[0] < text_box[2]
+            and text_box[0] < box[2]
+            and box[1] < text_box[3]
+            and text_box[1] < box[3]
+            for text_box in near
         )
 
     @staticmethod

@@ -303,11 +303,11 @@ def _require_same_blocks(old: _Labels, new: _Labels) -> None:
     same = (old.points == new.points) | (np.isnan(old.points) & np.isnan(new.points))
     if not same.all():
         row = int(np.flatnonzero(~same.all(axis=1))[0])
-        one, other = (
+        first, second = (
             ", ".join(f"{value:.10g}" for value in each.points[row]) for each in (old, new)
         )
         message = (
-            f"block {row + 1:,} is at ({one}) in {old.name}, but at ({other}) in {new.name}: "
+            f"block {row + 1:,} is at ({first}) in {old.name}, but at ({second}) in {new.name}: "
             "compare two labellings of the same model, with blocks in the same order"
         )
         raise TableError(message)

@@ -14,19 +14,20 @@ from geodomain.checks.columns import density_unit as unit_of
 from geodomain.compute.data import Floats
 from geodomain.errors import warn
 from geodomain.reporting.blocks import Blocks, ShownLabel
-from geodomain.reporting.look import kind_of_name, orders_of, round_length
-from geodomain.reporting.svg import GradeAxis, curve_svg, histogram_svg, ticks
+from geodomain.reporting.look import kind_of_name, orders_of
+from geodomain.reporting.svg import chart_svg
 from geodomain.reporting.tables import domain_name, grade_figure, in_unit, table, volume
-from geodomain.volumes.tonnage import Tonnage, Wanted
-from geodomain.volumes.tonnes import (
-    Cutoffs,
-    Tonnes,
-    TonnesRow,
-    metal_units,
-    report,
-    tonnage_warnings,
-    wanted_of,
+from geodomain.statistics.charts import (
+    Chart,
+    Series,
+    curve_chart,
+    histogram_chart,
+    round_length,
+    ticks,
 )
+from geodomain.volumes.tonnage import Tonnage, Wanted
+from geodomain.volumes.tonnes import Cutoffs, metal_units, wanted_of
+from geodomain.volumes.tonnes_report import Tonnes, TonnesRow, report, tonnage_warnings
 
 # Number of blocks added up at a time.
 _TOGETHER = 1 << 18
@@ -156,11 +157,17 @@ class GradePart:
         A short table of tonnes and grades by domain for the summary; "" without a density.
     notes : list of str
         Notes on densities and grades.
+    sums : Tonnes, optional
+        Tonnes by domain; None without a density.
+    above : dict of str to Tonnes
+        For each grade, tonnes above round cut-offs.
     """
 
     html: str
     main: str
     notes: list[str]
+    sums: Tonnes | None = None
+    above: dict[str, Tonnes] = field(default_factory=dict)
 
 
 def grades_html(
@@ -182,6 +189,8 @@ def grades_html(
     parts: list[str] = []
     notes: list[str] = []
     main = ""
+    whole: Tonnes | None = None
+    above: dict[str, Tonnes] = {}
     if grades.wanted is not None:
         whole = add_up(blocks, grades.wanted)
         notes = [*whole.notes]
@@ -196,9 +205,9 @@ def grades_html(
         parts.append(f"<h3>{escape(grades.titled(name))}</h3>")
         parts.append(_histograms(grades, number, top, blocks, labels))
         if grades.wanted is not None:
-            sums = _above_cutoffs(blocks, grades.wanted, name, top)
-            parts.append(_curves(grades, number, sums, labels, unit))
-    return GradePart("".join(parts), main, notes)
+            above[name] = _above_cutoffs(blocks, grades.wanted, name, top)
+            parts.append(_curves(grades, number, above[name], labels, unit))
+    return GradePart("".join(parts), main, notes, whole, above)
 
 
 def _is_charted(label: ShownLabel) -> bool:
@@ -227,7 +236,7 @@ def _above_cutoffs(blocks: Blocks, wanted: Wanted, name: str, top: float) -> Ton
     cutoffs = tuple(ticks(0.0, top, _CUTOFFS))
     some = replace(
         wanted, grades=(name,), cut=name, cutoffs=cutoffs, classification="",
-        units={one: unit for one, unit in wanted.units.items() if one == name},
+        units={grade: unit for grade, unit in wanted.units.items() if grade == name},
     )  # fmt: skip
     return add_up(blocks, some, warned=True)
 
@@ -236,7 +245,7 @@ def _main(sums: Tonnes, grades: GradeSettings, labels: Sequence[ShownLabel], uni
     """Return an HTML table of tonnes, mean grades and metal by domain, without cut-offs."""
     headings = ["domain", in_unit("volume", unit), "tonnes", *_grade_headings(sums, grades)]
     rows = {row.domain: row for row in sums.domains if row.cutoff is None}
-    order = sorted((label for label in labels if label.text in rows), key=lambda one: one.order)
+    order = sorted((label for label in labels if label.text in rows), key=lambda label: label.order)
     lines = [(domain_name(label.name, label.colour), rows[label.text]) for label in order]
     lines += [("total", row) for row in sums.totals if row.cutoff is None]
     cells = [
@@ -290,8 +299,36 @@ def _grade_cells(row: TonnesRow) -> list[str]:
     return [cell for each in row.grades for cell in (grade_figure(each.mean), volume(each.metal))]
 
 
-def grade_axis(typical: Floats, lowest: float, top: float) -> GradeAxis:
-    """Return the axis of histograms of a grade, with bars that end at round numbers.
+@dataclass(frozen=True)
+class GradeClasses:
+    """The classes of a histogram of grades.
+
+    Attributes
+    ----------
+    edges : (k + 1,) float64
+        The grades that bound the k classes, ascending.
+    is_log : bool
+        Whether the axis is logarithmic.
+    """
+
+    edges: Floats
+    is_log: bool = False
+
+    def shares(self, values: Floats, weights: Floats) -> Floats:
+        """Return the share of the weight in each class, of the weight of all values.
+
+        The first class includes all values below, and the last all above, but a logarithmic axis
+        has no values of 0 or less.
+        """
+        drawn = values > 0 if self.is_log else np.ones(len(values), np.bool_)
+        bars = len(self.edges) - 1
+        places = np.searchsorted(self.edges, values[drawn], side="right") - 1
+        sums = np.bincount(np.clip(places, 0, bars - 1), weights[drawn], bars)
+        return np.asarray(sums / (weights.sum() or 1.0), np.float64)
+
+
+def grade_classes_of(typical: Floats, lowest: float, top: float) -> GradeClasses:
+    """Return the classes of histograms of a grade, which end at round numbers.
 
     Parameters
     ----------
@@ -302,9 +339,9 @@ def grade_axis(typical: Floats, lowest: float, top: float) -> GradeAxis:
 
     Examples
     --------
-    >>> grade_axis(np.array([0.5, 1.0, 2.0]), 0.0, 2.9).edges[[0, 1, -1]].tolist()
+    >>> grade_classes_of(np.array([0.5, 1.0, 2.0]), 0.0, 2.9).edges[[0, 1, -1]].tolist()
     [0.0, 0.1, 2.9]
-    >>> grade_axis(np.array([0.01, 0.1, 10.0]), 0.01, 10.0).is_log
+    >>> grade_classes_of(np.array([0.01, 0.1, 10.0]), 0.01, 10.0).is_log
     True
     """
     orders = orders_of(typical)
@@ -315,12 +352,12 @@ def grade_axis(typical: Floats, lowest: float, top: float) -> GradeAxis:
         each = 5 if few or high >= 1e4 * low else 10
         first = math.floor(each * math.log10(low) + 1e-9)
         last = math.ceil(each * math.log10(high) - 1e-9)
-        return GradeAxis(10.0 ** (np.arange(first, last + 1) / each), is_log=True)
+        return GradeClasses(10.0 ** (np.arange(first, last + 1) / each), is_log=True)
     lowest = min(0.0, lowest)
     step = round_length((top - lowest) / _BARS, up=True)
     first = math.floor(lowest / step + 1e-9)
     last = max(math.ceil(top / step - 1e-9), first + 1)
-    return GradeAxis(np.round(np.arange(first, last + 1) * step, 12), is_log=False)
+    return GradeClasses(np.round(np.arange(first, last + 1) * step, 12), is_log=False)
 
 
 def _histograms(
@@ -329,40 +366,42 @@ def _histograms(
     """Return HTML with a histogram for each domain: the share of the volume by grade."""
     name = grades.names[number]
     values = blocks.numbers[name]
-    axis = grade_axis(_typical(blocks, name, labels), float(np.nanmin(values)), top)
-    edges, bars = axis.edges, len(axis.edges) - 1
+    axis = grade_classes_of(_typical(blocks, name, labels), float(np.nanmin(values)), top)
+    edges = axis.edges
     finite = np.isfinite(values)
     codes, values, weights = blocks.codes[finite], values[finite], blocks.sizes[finite].prod(axis=1)
     whole = np.bincount(codes, weights, len(labels))
     means = np.bincount(codes, weights * values, len(labels))
-    drawn = values > 0 if axis.is_log else np.ones(len(values), np.bool_)
-    places = np.clip(np.searchsorted(edges, values[drawn], side="right") - 1, 0, bars - 1)
-    sums = np.bincount(codes[drawn] * bars + places, weights[drawn], len(labels) * bars)
-    sums = sums.reshape(-1, bars)
-    some = [code for code in np.argsort(-whole).tolist() if sums[code].any()]
+    shares = {
+        code: axis.shares(values[codes == code], weights[codes == code])
+        for code in np.flatnonzero(whole > 0).tolist()
+    }
+    some = [code for code in np.argsort(-whole).tolist() if code in shares and shares[code].any()]
     some = [code for code in some if _is_charted(labels[code])][:_MOST]
-    drawings = [
-        histogram_svg(
-            labels[code].name,
-            labels[code].colour,
-            axis,
-            sums[code] / whole[code],
-            float(means[code] / whole[code]),
-            f"{name}-{number}-{code}",
+    drawings = []
+    for code in sorted(some, key=lambda code: labels[code].order):
+        label, mean = labels[code], float(means[code] / whole[code])
+        chart = histogram_chart(
+            label.name,
             grades.titled(name),
+            edges,
+            [Series("blocks", shares[code].tolist(), mean, label.colour)],
+            is_log=axis.is_log,
+            what="of volume",
         )
-        for code in sorted(some, key=lambda code: labels[code].order)
-    ]
+        what = f"Histogram of {grades.titled(name)} in {label.name}"
+        drawings.append(chart_svg(chart, f"histogram-{name}-{number}-{code}", what))
     caption = f"Share of each domain's volume by {name}, on a "
     if axis.is_log:
-        off = 1 - sums[some].sum() / whole[some].sum() if some else 0.0
+        drawn = sum(float(shares[code].sum() * whole[code]) for code in some)
+        off = 1 - drawn / whole[some].sum() if some else 0.0
         caption += f"log axis; the first bar includes all below {edges[1]:.3g}, "
         caption += f"the last all above {edges[-2]:.3g}. "
-        caption += f"{off:.1%} of the volume, at or below 0, is off the axis." if off > 0 else ""
+        caption += f"{off:.1%} of the volume, at or below 0, is off the axis." if off > 1e-9 else ""
     else:
         caption += f"linear axis; the last bar includes all above {edges[-2]:.4g}."
     return (
-        f'<p class="hint">{escape(caption)} A mark shows the mean.</p>'
+        f'<p class="hint">{escape(caption)} A dashed line shows the mean.</p>'
         f'<div class="curves">{"".join(drawings)}</div>'
     )
 
@@ -381,14 +420,10 @@ def _curves(
     largest = sorted(most, key=lambda label: -most[label])[:_MOST]
     order = sorted(largest, key=lambda label: label.order)
     drawn = [
-        curve_svg(
-            label.name,
-            label.colour,
-            [row.cutoff or 0.0 for row in by_domain[label]],
-            [row.tonnes for row in by_domain[label]],
-            [row.grades[0].mean for row in by_domain[label]],
-            f"{name}-{number}-{place}",
-            grades.titled(name),
+        chart_svg(
+            curve_of(label, by_domain[label], grades.titled(name)),
+            f"curve-{name}-{number}-{place}",
+            f"Grade-tonnage curve of {grades.titled(name)} in {label.name}",
         )
         for place, label in enumerate(order)
         if most[label] > 0
@@ -407,4 +442,16 @@ def _curves(
         '<p class="hint">Tonnes (line, left) and mean grade (dashes, right) of the blocks at or '
         f'above each cut-off.</p><div class="curves">{"".join(drawn)}</div>'
         f"<details><summary>The numbers as a table</summary>{numbers}</details>"
+    )
+
+
+def curve_of(label: ShownLabel, rows: Sequence[TonnesRow], grade: str) -> Chart:
+    """Return the grade-tonnage curve of a domain, from its rows with cut-offs."""
+    return curve_chart(
+        label.name,
+        label.colour,
+        [row.cutoff or 0.0 for row in rows],
+        [row.tonnes for row in rows],
+        [row.grades[0].mean for row in rows],
+        grade,
     )

@@ -187,7 +187,7 @@ def inspect_model(
         If a row cannot be read, or if a column of a condition is missing or cannot be used.
     """
     listed = Domains() if domains is None else domains
-    asked = condition_columns(listed, model.columns, model.name)
+    fields = condition_columns(listed, model.columns, model.name)
     met, conditions = [0] * len(listed.conditions), ConditionCounts()
     boxes = [mesh.bounds for mesh in meshes]
     survey, looking = Survey.of_model(model, boxes), 0.0
@@ -201,7 +201,7 @@ def inspect_model(
         nonlocal looking
         began = time.perf_counter()
         seen = ConditionCounts()
-        allowed = allowed_rows(listed, lambda named: column(asked[named]), seen)
+        allowed = allowed_rows(listed, lambda named: column(fields[named]), seen)
         for number, rows in enumerate(allowed or ()):
             met[number] += 0 if rows is None else int(rows.sum())
         conditions.merge(seen, survey.rows)
@@ -216,10 +216,10 @@ def inspect_model(
     began = time.perf_counter()
     cells = model.lattice if isinstance(model, CellModel) else None
     even = cells is not None and even_lattice(cells, fewest=1) is not None
-    if cells is not None and even and not survey.is_turned and not asked:
+    if cells is not None and even and not survey.is_turned and not fields:
         survey.add_lattice(cells.centres, cells.sizes)  # every cell exists exactly once
     else:
-        also = sorted({*asked.values()})
+        also = sorted({*fields.values()})
         model.relabel(Relabelling(look, also=also, threads=threads, progress=progress))
     reading = time.perf_counter() - began - looking
     fits = tuple(_fit(mesh, survey, number) for number, mesh in enumerate(meshes))

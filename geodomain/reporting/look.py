@@ -23,6 +23,7 @@ from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import open_model
 from geodomain.reporting.planes import Section
 from geodomain.reporting.sections import Samples, samples_of
+from geodomain.statistics.charts import round_length
 from geodomain.tables.numbers import BelowDetection
 from geodomain.tables.options import TableOptions
 from geodomain.volumes.tonnes import has_decimal_commas
@@ -80,7 +81,9 @@ def kind_of_name(name: str) -> str:
     ['ore', 'air', 'waste', 'other']
     """
     words = re.findall(r"[^\W\d_]+", name.casefold())
-    kinds = (kind for kind, known in _WORDS.items() if any(re.fullmatch(known, w) for w in words))
+    kinds = (
+        kind for kind, pattern in _WORDS.items() if any(re.fullmatch(pattern, w) for w in words)
+    )
     return next(kinds, "other")
 
 
@@ -134,9 +137,9 @@ def with_ground(
     """
     rest = set(ground)
     colours = colours_of((name for name in names if name and name not in rest), chosen)
-    taken = set(colours.values())
-    pale = next((colour for colour in _GROUNDS if colour not in taken), _GROUNDS[0])
-    nothing = next((colour for colour in _NOTHINGS if colour not in taken), _NOTHINGS[0])
+    used = set(colours.values())
+    pale = next((colour for colour in _GROUNDS if colour not in used), _GROUNDS[0])
+    nothing = next((colour for colour in _NOTHINGS if colour not in used), _NOTHINGS[0])
     pales = {
         name: nothing if not name else _WHITE if kind_of_name(name) == "air" else pale
         for name in sorted(rest)
@@ -154,13 +157,25 @@ def darker(colour: str) -> str:
     return blended(colour, 0, 0.45)
 
 
+def legible(colour: str) -> str:
+    """Return a colour for lines and points: a darker shade if the colour is pale.
+
+    Examples
+    --------
+    >>> legible("#ffffff"), legible("#2050b0")
+    ('#8c8c8c', '#2050b0')
+    """
+    bright = sum(int(colour[at : at + 2], 16) for at in (1, 3, 5)) / 3
+    return darker(colour) if bright > 180 else colour
+
+
 def blended(colour: str, towards: int, share: float) -> str:
     """Mix a colour with black (`towards` is 0) or white (255), in the proportion `share`."""
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
 
 
-def _free(name: str, kind: str, taken: Sequence[str]) -> str:
+def _free(name: str, kind: str, used: Sequence[str]) -> str:
     """Return a colour for a name that is far enough from the colours that are taken.
 
     If no colour of the name's palette is far enough, the most distant of its paler and darker
@@ -168,16 +183,16 @@ def _free(name: str, kind: str, taken: Sequence[str]) -> str:
     """
     own = {"cover": "waste", "air": "other"}.get(kind, kind)
     at = zlib.crc32(name.encode()) % len(_PALETTES[own][0])
-    colours = [one for part in _PALETTES[own] for one in (*part[at:], *part[:at])]
-    apart = _apart_from(colours, taken)
+    colours = [shade for part in _PALETTES[own] for shade in (*part[at:], *part[:at])]
+    apart = _apart_from(colours, used)
     for least in _APART:
         for colour, distance in zip(colours, apart, strict=True):
             if distance >= least:
                 return colour
-    every = [one for parts in _PALETTES.values() for part in parts for one in part]
+    every = [shade for parts in _PALETTES.values() for part in parts for shade in part]
     for some in (colours, every):
-        shades = [*some, *(blended(one, to, 0.4) for to in (255, 0) for one in some)]
-        distance, colour = max(zip(_apart_from(shades, taken), shades, strict=True))
+        shades = [*some, *(blended(shade, to, 0.4) for to in (255, 0) for shade in some)]
+        distance, colour = max(zip(_apart_from(shades, used), shades, strict=True))
         if distance >= _DISTINCT:
             break
     return colour
@@ -211,13 +226,13 @@ def _lab(colour: str) -> Floats:
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
 
 
-def _apart_from(colours: Sequence[str], taken: Sequence[str]) -> list[float]:
+def _apart_from(colours: Sequence[str], used: Sequence[str]) -> list[float]:
     """Return each colour's smallest distance in CIELAB to colours that are taken, by any sight."""
-    if not taken:
+    if not used:
         return [math.inf] * len(colours)
-    own, other = (np.stack([_lab(one) for one in some]) for some in (colours, taken))
+    own, other = (np.stack([_lab(each) for each in some]) for some in (colours, used))
     apart = np.linalg.norm(own[:, None] - other, axis=-1).min(axis=(1, 2))
-    return [float(one) for one in apart]
+    return [float(each) for each in apart]
 
 
 # Style of a section.
@@ -485,7 +500,7 @@ def orders_of(grades: Floats) -> tuple[float, float] | None:
     positive = grades[grades > 0]
     if not len(positive):
         return None
-    low, high = (float(one) for one in np.quantile(positive, _QUANTILES))
+    low, high = (float(quantile) for quantile in np.quantile(positive, _QUANTILES))
     return (low, high) if high >= _ORDERS * low else None
 
 
@@ -543,16 +558,6 @@ def faces_warnings(sections: Sequence[Section]) -> list[str]:
                 f"{side} sides are drawn"
             )
     return sentences
-
-
-def round_length(length: float, *, up: bool = False) -> float:
-    """Round a length down to 1, 2 or 5 times a power of ten; if `up` is true, round it up."""
-    power = 10.0 ** math.floor(math.log10(length))
-    steps = (1, 2, 5, 10)
-    part = length / power
-    if up:
-        return next(step for step in steps if step >= part - 1e-9) * power
-    return max(step for step in steps if step <= part + 1e-9) * power
 
 
 def draw_frame(axes: Axes, section: Section, title: str, unit: str, inches: Floats) -> None:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +28,14 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.reporting import tables
 from geodomain.reporting.blocks import Blocks, Geometry, ShownLabel, geometry_of
 from geodomain.reporting.compare import Comparison
+from geodomain.reporting.domain_pages import (
+    DomainFigures,
+    PageStyle,
+    Picture,
+    figures_json,
+    findings_html,
+    pages_html,
+)
 from geodomain.reporting.grades import GradePart, GradeSettings, grades_html
 from geodomain.reporting.look import NearHoles, darker, kind_of_name, with_ground
 from geodomain.reporting.planes import Section
@@ -53,11 +61,20 @@ _LOOKS = (
 
 @dataclass(frozen=True)
 class Figure:
-    """The title, the SVG and the HTML legend of a section drawing."""
+    """A section drawing, and its legend as HTML."""
 
-    title: str
-    svg: str
+    drawn: DrawnSection
     legend: str
+
+    @property
+    def title(self) -> str:
+        """The title of the section."""
+        return self.drawn.title
+
+    @property
+    def svg(self) -> str:
+        """The drawing."""
+        return self.drawn.svg
 
 
 def html_page(
@@ -66,6 +83,7 @@ def html_page(
     parts: Sequence[tuple[str, str, str]],
     scene: Mapping[str, object],
     blocks: Sequence[str],
+    figures: Mapping[str, object],
 ) -> str:
     """Return the HTML of a page.
 
@@ -81,6 +99,8 @@ def html_page(
         Plain values for the 3D view.
     blocks : sequence of str
         Arrays for the 3D view, in base64.
+    figures : mapping
+        Plain values: the figures of the pages of domains.
 
     Returns
     -------
@@ -107,6 +127,7 @@ def html_page(
             f'<header><h1>{escape(title)}</h1>{lead}<nav aria-label="Parts">{links}</nav></header>',
             f"<main>{body}</main>",
             f'<script type="application/json" id="scene">{escaped_json(scene)}</script>',
+            f'<script type="application/json" id="figures">{escaped_json(figures)}</script>',
             *(
                 f'<script type="text/plain" id="data-{number}">{block}</script>\n'
                 for number, block in enumerate(blocks)
@@ -197,7 +218,7 @@ def _domain_controls(
 ) -> str:
     lines = []
     numbered = zip(range(len(labels)), labels, swatches, strict=True)
-    for number, label, square in sorted(numbered, key=lambda one: one[1].order):
+    for number, label, square in sorted(numbered, key=lambda entry: entry[1].order):
         if not label.ground:
             checked = "" if label.hidden else " checked"
             lines.append(
@@ -244,7 +265,8 @@ def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
         for number, figure in enumerate(figures)
     )
     drawn = "".join(
-        f'<figure data-section="{number}"{" data-first=yes" if number == first else ""}>'
+        f'<figure id="section-{number}" data-section="{number}"'
+        f"{' data-first=yes' if number == first else ''}>"
         f"<figcaption>{escape(figure.title)}</figcaption>{figure.svg}"
         f'<p class="legend">{figure.legend}</p></figure>'
         for number, figure in enumerate(figures)
@@ -427,6 +449,8 @@ class MadePage:
     notes : tuple of str
         Warnings and notes from the record of the labelling, followed by notes on grades and
         densities.
+    figures : dict
+        The figures of the pages of domains, ready for JSON.
     """
 
     html: str
@@ -434,6 +458,7 @@ class MadePage:
     drawn: int
     sections: tuple[Section, ...]
     notes: tuple[str, ...]
+    figures: dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -446,7 +471,7 @@ class Content:
     files: tuple[Path, ...]
     rows: list[DomainRow]
     record: Record | None
-    warned: Sequence[str]
+    warned: list[str]
     grades: GradeSettings
     holes: Drillholes | None = None
     changes: Changes | None = None
@@ -456,6 +481,8 @@ class Content:
     folder: Path | None = None
     unit: str = ""
     prepared_by: str = ""
+    pages: DomainFigures | None = None
+    say: Callable[[str], str] = str
 
     def html(self, planes: list[Section], title: str, note: str | None) -> MadePage:
         """Return the finished page with these sections, title and note."""
@@ -489,6 +516,7 @@ class Content:
         picture = section_svg(sections[fullest], len(sections), geometry, geometry.extent, style)
         swatches = [tables.swatch(label.colour) for label in labels]
         drawn = {name: name not in self._hidden for name in wireframes}
+        pages, json_figures = self._pages(labels, colours, grades, sections, figures)
         view = view_html(labels, swatches, drawn, 0 if self.holes is None else len(self.holes))
         origin = self._origin()
         parts = [
@@ -499,16 +527,41 @@ class Content:
             ("view", "Model", view + _scene_note(scene)),
             *([("grades", "Tonnes and grade", grades.html)] if grades.html else []),
             ("sections", "Sections", sections_html(figures, fullest, self._near_note)),
+            *([("domain-pages", "Domains", pages)] if pages else []),
             ("origin", "How it was made", origin.html),
         ]
         values = scene.values | {"unit": self.unit} | self._hole_values()
         return MadePage(
-            html_page(title, origin.title_block, parts, values, pack.blocks),
+            html_page(title, origin.title_block, parts, values, pack.blocks, json_figures),
             figures[fullest].svg,
             scene.drawn,
             tuple(sections),
             (*self._recorded, *grades.notes),
+            json_figures,
         )
+
+    def _pages(
+        self,
+        labels: Sequence[ShownLabel],
+        colours: Mapping[str, str],
+        grades: GradePart,
+        sections: Sequence[Section],
+        figures: Sequence[Figure],
+    ) -> tuple[str, dict[str, object]]:
+        """Return the pages of domains, and their figures for JSON; empty without figures."""
+        if self.pages is None:
+            return "", {}
+        style = PageStyle(
+            labels=labels,
+            rows=self.rows,
+            colours=colours,
+            grades=self.grades,
+            sums=grades.sums,
+            above=grades.above,
+            pictures=_pictures(self.blocks.labels, self.rows, sections, figures),
+            unit=self.unit,
+        )
+        return pages_html(self.pages, style), figures_json(self.pages, style)
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
         """Return a colour for each label and each domain with a wireframe, in their order."""
@@ -578,8 +631,12 @@ class Content:
         """Return the part of the page about drillholes, as a list; empty without drillholes."""
         if self.holes is None:
             return []
-        notes = notes_of(self.findings, self.holes.report.dips)
-        return [("drillholes", "Drillholes", tables.warnings_list(notes, "hole-notes"))]
+        check = self.pages.check if self.pages else None
+        if check is None:
+            notes = notes_of(self.findings, self.holes.report.dips)
+            return [("drillholes", "Drillholes", tables.warnings_list(notes, "hole-notes"))]
+        dips = f'<p id="dips">Dips: {escape(self.holes.report.dips)}.</p>'
+        return [("drillholes", "Drillholes", dips + findings_html(check, self.unit, self.say))]
 
     def _hole_values(self) -> dict[str, object]:
         """Return the sign of dips and the findings, ready for JSON."""
@@ -636,7 +693,7 @@ def draw_sections(
         if not low <= section.at < high:
             raise TableError(cuts_nothing(section, extent, name))
         drawn = section_svg(section, number, geometry, extent, style)
-        figures.append(Figure(drawn.title, drawn.svg, _legend(drawn.svg, style)))
+        figures.append(Figure(drawn, _legend(drawn.svg, style)))
     return figures
 
 
@@ -662,6 +719,35 @@ def _sample_legend(drawn: str, near: NearHoles | None) -> list[str]:
         f"{escape(near.ramp.name)}:",
         *(f"{tables.swatch(step.colour)} {escape(step.interval)}" for step in classes),
     ]
+
+
+# Directions of sections of which a page of a domain shows one each.
+_MOST_PICTURES = 3
+
+
+def _pictures(
+    labels: Sequence[str],
+    rows: Sequence[DomainRow],
+    sections: Sequence[Section],
+    figures: Sequence[Figure],
+) -> dict[str, list[Picture]]:
+    """Return, for each domain, the section in each direction that cuts most of its blocks."""
+    pictures: dict[str, list[Picture]] = {}
+    for row in rows:
+        if row.is_ground or row.label not in labels:
+            continue
+        code = labels.index(row.label)
+        best: dict[object, int] = {}
+        for number, (section, figure) in enumerate(zip(sections, figures, strict=True)):
+            count = int(figure.drawn.counts[code])
+            key = section.axis or "line"
+            if count and (key not in best or count > figures[best[key]].drawn.counts[code]):
+                best[key] = number
+        pictures[row.name] = [
+            Picture(number, figures[number].title, figures[number].drawn.size)
+            for number in sorted(best.values())[:_MOST_PICTURES]
+        ]
+    return pictures
 
 
 def _fullest(figures: Sequence[Figure]) -> int:

@@ -323,8 +323,8 @@ def as_lines(lines: LineGiven | Sequence[LineGiven]) -> list[Section]:
     """
     if not len(lines):
         return []
-    one = isinstance(lines, str) or not isinstance(lines[0], str | Sequence)
-    listed = [lines] if one else lines
+    single = isinstance(lines, str) or not isinstance(lines[0], str | Sequence)
+    listed = [lines] if single else lines
     return [
         Section(None, 0.0, _ends(line), "{0}-{0}'".format(_letters(number)))
         for number, line in enumerate(listed)

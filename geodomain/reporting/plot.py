@@ -117,7 +117,7 @@ def lay_out(lengths: Floats, *, below: float = 0.0, above: float = 0.0) -> Page:
     """
     scale, columns = max(
         ((_scale(lengths, columns), columns) for columns in _divisions(len(lengths))),
-        key=lambda one: (round(one[0], 9), -len(one[1])),
+        key=lambda division: (round(division[0], 9), -len(division[1])),
     )
     drawn = np.maximum(lengths * scale, _LEAST)
     height = max(
@@ -333,7 +333,9 @@ class _Pages:
 
     def _others(self, panel: Panel) -> list[Section]:
         """Return the sections to mark on a panel: all sections that cross its section."""
-        return [one for one in self._sections if panel.cut.section.crossing(one) is not None]
+        return [
+            section for section in self._sections if panel.cut.section.crossing(section) is not None
+        ]
 
 
 def _colours(
@@ -345,7 +347,7 @@ def _colours(
     """Assign colours: first to domains with wireframes, in order, then to the other labels."""
     labels = sorted({label for cut in cuts for label in cut.labels.tolist()}, key=_by_number)
     ground = [label for label in labels if label in background or not label]
-    names = [*wireframes, *(one for one in labels if one not in wireframes)]
+    names = [*wireframes, *(label for label in labels if label not in wireframes)]
     return with_ground(names, ground, look.colours)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Unpack
+from typing import Unpack, cast
 
 from geodomain.checks.columns import unit_of_length
 from geodomain.domains.order import DomainsLike
@@ -20,9 +20,11 @@ from geodomain.files.streams import STANDARD, open_target
 from geodomain.files.unchanged import Unchanged
 from geodomain.formats.blocks import file_of, require_page_name
 from geodomain.inputs import model_path
+from geodomain.labelling.settings import LabelSettings
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.blocks import read_blocks
 from geodomain.reporting.compare import compare_files
+from geodomain.reporting.domain_pages import DomainRequest, gather_figures
 from geodomain.reporting.grades import GradeSettings, grade_settings
 from geodomain.reporting.look import (
     NearHoles,
@@ -39,6 +41,8 @@ from geodomain.reporting.record import RecordGiven, read_record, require_same_fi
 from geodomain.reporting.sections import require_labels
 from geodomain.reporting.tables import domain_rows
 from geodomain.result_tables import html_table
+from geodomain.settings import among, read_keywords, with_keywords
+from geodomain.statistics.settings import ReportKeywords, ReportSettings
 from geodomain.tables.numbers import BelowDetection
 from geodomain.tables.options import table_options
 from geodomain.tables.settings import TableKeywords
@@ -68,6 +72,9 @@ class Report:
         Which dips point down, and how that was decided; "" without drillholes.
     notes : tuple of str
         Warnings and notes from the record of the labelling, and notes on grades and densities.
+    figures : dict
+        All figures of the pages of domains, and the findings of the check of the holes: plain
+        values.
     """
 
     output: str
@@ -78,6 +85,21 @@ class Report:
     findings: tuple[Finding, ...] = ()
     dips: str = ""
     notes: tuple[str, ...] = ()
+    figures: dict[str, object] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the result as plain values, ready for JSON."""
+        return {
+            "output": self.output,
+            "size": self.size,
+            "blocks": self.blocks,
+            "drawn": self.drawn,
+            "sections": list(map(str, self.sections)),
+            "findings": [each.as_dict() for each in self.findings],
+            "dips": self.dips,
+            "notes": [*self.notes, *cast(list[str], self.figures.get("notes", []))],
+            **{name: value for name, value in self.figures.items() if name != "notes"},
+        }
 
     def __str__(self) -> str:
         """Return lines of text: the path and size of the page, and the notes."""
@@ -85,7 +107,9 @@ class Report:
             f"wrote {self.output}: {self.size / 1e6:.1f} MB, {counted(self.blocks, 'block')}, "
             f"{counted(len(self.sections), 'section')}"
         )
-        return in_lines([wrote, *self.notes, *notes_of(self.findings, self.dips)])
+        left_out = cast(list[str], self.figures.get("notes", []))
+        lines = [wrote, *self.notes, *left_out]
+        return in_lines([*lines, *notes_of(self.findings, self.dips)])
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
@@ -101,6 +125,7 @@ class Report:
         return html_table("Report", rows)
 
 
+@with_keywords(ReportSettings, ReportKeywords, table=TableKeywords)
 def report_file(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str],
@@ -115,7 +140,7 @@ def report_file(
     holes: Drillholes | None = None,
     within: float | None = None,
     samples: TableLike | None = None,
-    sample_grade: str | None = None,
+    sample_grade: str | Sequence[str] | None = None,
     classes: Mapping[str, Sequence[float]] | None = None,
     density: str | float | None = None,
     density_unit: str | None = None,
@@ -130,12 +155,13 @@ def report_file(
     relative_paths: bool = False,
     overwrite: bool = False,
     progress: Progress | bool = False,
-    **table: Unpack[TableKeywords],
+    say: Callable[[str], str] = str,
+    **keywords: Unpack[ReportKeywords],
 ) -> Report:
     r"""Write a report of a labelled block model as one HTML file for a browser.
 
-    The page holds blocks and volumes by domain, warnings, a 3D view to rotate and cut, sections,
-    and the files with their SHA-256. It loads nothing from a network.
+    The page holds blocks and volumes by domain, warnings, a 3D view to rotate and cut, sections, a
+    page for each domain, and the files with their SHA-256. It loads nothing from a network.
 
     Parameters
     ----------
@@ -169,12 +195,14 @@ def report_file(
     within : float, optional
         Holes are drawn on sections that are at most this far from them, on either side.
     samples : path, DataFrame or pyarrow.Table, optional
-        Samples (hole, FROM, TO, grades), which are drawn along the holes on sections and coloured
-        by grade. Samples without a value are not drawn. Negative values give a warning. The setting
-        ``below_detection`` of `holes`, or else of this function, or else of `domains`, says how to
-        treat them.
-    sample_grade : str, optional
-        Grade column of the samples; needed with ``samples``.
+        Samples with grades, for the pages of domains. With `holes`, they are intervals (hole, FROM,
+        TO), which are labelled by `domains` at their middles if they have no label column. With
+        ``within`` they are also drawn along the holes on sections, coloured by the first grade.
+        Without `holes`, they need coordinates, and labels as for `validate`. Negative values give a
+        warning. The setting ``below_detection`` of `holes`, or else of this function, or else of
+        `domains`, says how to treat them.
+    sample_grade : str or sequence of str, optional
+        Grade columns of the samples, in the order of ``grade``. [default: ``grade``]
     classes : mapping of str to sequence of float, optional
         Grades that divide ``sample_grade`` into classes, as for `plot_sections`.
     density : str or float, optional
@@ -201,8 +229,13 @@ def report_file(
         Whether to replace an existing page.
     progress : bool or callable
         As for `label_file`.
+    say : callable
+        Writes the names of keywords in texts of the pages of domains; `geodomain report` writes
+        options.
+    **settings
     **table
-        Options for reading the file, as for `label_file`.
+        Options for reading the file, as for `label_file`. Those about texts and missing values
+        apply to samples with coordinates as well.
 
     Returns
     -------
@@ -220,10 +253,10 @@ def report_file(
     TypeError
         If the model is not a path.
     ValueError
-        If a section, a line or the classes are invalid, or if there are more than 30 sections. Also
-        if ``within`` or ``samples`` is given without ``holes``, if ``samples`` is given without
-        ``within``, or if only one of ``samples`` and ``sample_grade`` is given. Also if ``cutoff``
-        or ``classification`` is given without ``density``.
+        If a section, a line, the classes or a setting are invalid, or if there are more than 30
+        sections. Also if ``within`` is given without ``holes``, ``sample_grade`` without
+        ``samples``, or ``samples`` without a grade. Also if ``cutoff`` or ``classification`` is
+        given without ``density``.
 
     Examples
     --------
@@ -241,10 +274,15 @@ def report_file(
     grades = grade_settings(
         column, grade, density, density_unit, cutoff, grade_unit, classification
     )
+    settings = read_keywords(ReportSettings, keywords, ReportKeywords)
+    table = cast(TableKeywords, {**among(TableKeywords, keywords)})
+    sample_grades = _sample_grades(samples, sample_grade, grades.names)
+    settings.caps(sample_grades)
     sampled = tuple(files_of([samples]))
     table["below_detection"] = table.get("below_detection") or policy_of(domains)
-    near = _near(holes, within, samples, sample_grade, table["below_detection"], classes)
-    refuse_commas_of_classes(as_classes(classes, [sample_grade]), source, table_options(**table))
+    near = _near(holes, within, samples, sample_grades, table["below_detection"], classes)
+    weight = settings.of_blocks.weight
+    refuse_commas_of_classes(as_classes(classes, sample_grades[:1]), source, table_options(**table))
     content, planes = gather_content(
         source,
         place,
@@ -259,11 +297,20 @@ def report_file(
         grades=grades,
         near=near,
         sampled=sampled,
+        also=[weight] if isinstance(weight, str) else [],
         progress=progress,
         table=table,
     )
+    request = DomainRequest(
+        samples, sample_grades, settings, table, column, _labelling(content, background)
+    )
+    pages = gather_figures(
+        request, content.blocks, content.rows, grades, content.domains, holes, content.warned
+    )
     content = replace(
         content,
+        pages=pages.spelled(say),
+        say=say,
         folder=place.parent if relative_paths else None,
         unit=unit or unit_of_length(density_unit),
         prepared_by=prepared_by or "",
@@ -281,6 +328,7 @@ def report_file(
         content.findings,
         "" if holes is None else holes.report.dips,
         made.notes,
+        made.figures,
     )
 
 
@@ -299,10 +347,14 @@ def gather_content(
     grades: GradeSettings,
     near: NearHoles | None = None,
     sampled: tuple[Path, ...] = (),
+    also: Sequence[str] = (),
     progress: Progress | bool,
     table: TableKeywords,
 ) -> tuple[Content, list[Section]]:
-    """Read everything that a page shows; `place` is the path of the page, None without a file."""
+    """Read everything that a page shows; `place` is the path of the page, None without a file.
+
+    `also` names further columns of numbers.
+    """
     places = [] if place is None else [place]
     _refuse_slips(source, places, (record, compare, *sampled), holes)
     options, planes = table_options(**table), [*as_sections(sections), *as_lines(line)]
@@ -321,7 +373,7 @@ def gather_content(
                 source,
                 options,
                 column,
-                numeric=grades.columns,
+                numeric=list(dict.fromkeys([*grades.columns, *also])),
                 wanted=grades.wanted,
                 progress=report,
             )
@@ -357,21 +409,20 @@ def _near(
     holes: Drillholes | None,
     within: float | None,
     samples: TableLike | None,
-    sample_grade: str | None,
+    sample_grades: Sequence[str],
     below: BelowDetection | None,
     classes: Mapping[str, Sequence[float]] | None,
 ) -> NearHoles | None:
     """Return the holes and samples to draw on sections, or None; refuse incomplete options."""
-    classed = as_classes(classes, [sample_grade])
-    if within is None and samples is None and sample_grade is None:
+    classed = as_classes(classes, sample_grades[:1])
+    if within is None:
         return None
     if holes is None:
-        message = "within= and samples= need drillholes: give holes= too"
+        message = "within= needs drillholes: give holes= too"
         raise ValueError(message)
-    if (samples is None) != (sample_grade is None):
-        message = "give both samples= and sample_grade=: the samples and their grade column"
-        raise ValueError(message)
-    near = near_holes(holes, within, samples, sample_grade, below)
+    near = near_holes(
+        holes, within, samples, sample_grades[0] if samples is not None else None, below
+    )
     if near is None or near.samples is None:
         return near
     ramp = ramp_of(f"{near.samples.name} of samples", "", near.samples.values)
@@ -379,6 +430,45 @@ def _near(
     if ramp is not None and orders is not None:
         ramp = replace(ramp, low=orders[0], high=orders[1], is_log=True)
     return replace(near, ramp=ramp and with_classes(ramp, near.samples.name, classed))
+
+
+def _sample_grades(
+    samples: TableLike | None, sample_grade: str | Sequence[str] | None, grades: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the columns of grades of the samples: those that are named, or those of the blocks."""
+    named = (sample_grade,) if isinstance(sample_grade, str) else tuple(sample_grade or ())
+    if (samples is None and named) or (samples is not None and not (named or grades)):
+        message = "give both samples= and sample_grade=: the samples and their grade column"
+        raise ValueError(message)
+    if samples is None:
+        return ()
+    if grades and len(named) > len(grades):
+        message = (
+            f"sample_grade= names {len(named)} columns, but grade= names {len(grades)}: name them "
+            "in the same order"
+        )
+        raise ValueError(message)
+    return (*named, *grades[len(named) :])
+
+
+def _labelling(content: Content, background: str | Iterable[str]) -> LabelSettings:
+    """Return how samples are labelled by wireframes: as the record says that blocks were."""
+    record = content.record
+    options = record["options"] if record else {}
+    label = content.domains.background
+    if not label and record is not None:
+        label = record["summary"]["background"]["label"]
+    others = [background] if isinstance(background, str) else list(background)
+    others = others or [row.name for row in content.rows if row.is_ground and row.name]
+    if not label and len(others) == 1:
+        (label,) = others
+    weld = options.get("weld")
+    return LabelSettings(
+        background=label,
+        rule="winding" if options.get("rule") == "winding" else "parity",
+        allow_open=options.get("allow_open") is True,
+        weld=float(weld) if isinstance(weld, int | float) else None,
+    )
 
 
 def _refuse_slips(

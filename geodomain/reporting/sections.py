@@ -34,10 +34,10 @@ _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
 # The edges of a block: pairs of corners that differ in one coordinate.
 _EDGES = np.array(
     [
-        (one, two)
-        for one in range(8)
-        for two in range(one + 1, 8)
-        if np.abs(_CORNERS[one] - _CORNERS[two]).sum() == 1
+        (a, b)
+        for a in range(8)
+        for b in range(a + 1, 8)
+        if np.abs(_CORNERS[a] - _CORNERS[b]).sum() == 1
     ]
 )
 
@@ -575,8 +575,11 @@ def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
     """
     begin, change = offset[:-1], np.diff(offset)
     with np.errstate(divide="ignore", invalid="ignore"):
-        one, two = (-within - begin) / change, (within - begin) / change
-    start, stop = np.maximum(np.minimum(one, two), 0.0), np.minimum(np.maximum(one, two), 1.0)
+        entering, leaving = (-within - begin) / change, (within - begin) / change
+    start, stop = (
+        np.maximum(np.minimum(entering, leaving), 0.0),
+        np.minimum(np.maximum(entering, leaving), 1.0),
+    )
     still, here = change == 0, np.abs(begin) <= within
     return np.where(still, np.where(here, 0.0, 1.0), start), np.where(still, here * 1.0, stop)
 

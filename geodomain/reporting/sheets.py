@@ -13,8 +13,8 @@ import numpy as np
 
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
-from geodomain.reporting.look import round_length
 from geodomain.reporting.panel import Panel
+from geodomain.statistics.charts import round_length
 
 # The scale, the paper, and what the title block says.
 
@@ -134,9 +134,9 @@ def parse_paper(paper: str) -> tuple[str, str | None]:
     name, _, turned = paper.casefold().rpartition("-")
     if turned not in ("portrait", "landscape"):
         name, turned = paper.casefold(), ""
-    for known in _PAPERS:
-        if known.casefold() == name:
-            return known, turned or None
+    for size in _PAPERS:
+        if size.casefold() == name:
+            return size, turned or None
     message = (
         f"{paper!r} is not a paper size: use one of {', '.join(_PAPERS)}; add -portrait "
         "or -landscape to choose the orientation"
@@ -307,14 +307,14 @@ class Plan:
                 strict=True,
             )
         ]
-        found: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        windows: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         for row in reversed(range(counts[1])):
             for column in range(counts[0]):
                 across, up = parts[0][column], parts[1][row]
                 core = np.array([across.core, up.core]).T
                 if self._panels[number].has_blocks(core):
-                    found[column, row] = np.array([across.shown, up.shown]).T, core
-        numbers = {place: len(self.pages) + each + 1 for each, place in enumerate(found)}
+                    windows[column, row] = np.array([across.shown, up.shown]).T, core
+        numbers = {place: len(self.pages) + each + 1 for each, place in enumerate(windows)}
         return [
             Sheet(
                 number,
@@ -327,7 +327,7 @@ class Plan:
                     if (column + right, row + above) in numbers
                 },
             )
-            for (column, row), (window, core) in found.items()
+            for (column, row), (window, core) in windows.items()
         ]
 
 

@@ -1,4 +1,4 @@
-"""Draw sections, drillholes and histograms as SVG."""
+"""Draw sections, drillholes and charts as SVG."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from geodomain.compute.data import Floats, Ints
 from geodomain.errors import counted
 from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Geometry
-from geodomain.reporting.look import NearHoles, Ramp, darker, faces_note, round_length
+from geodomain.reporting.look import NearHoles, Ramp, darker, faces_note
 from geodomain.reporting.planes import AXES, Section
 from geodomain.reporting.sections import cut_blocks, cut_triangles, lines_near, samples_near
+from geodomain.statistics.charts import Axis, Band, Bars, Chart, Line, Word, round_length, ticks
+from geodomain.statistics.charts import Panel as ChartPanel
 
 
 def merge_rectangles(rectangles: Ints) -> Ints:
@@ -198,14 +200,6 @@ def north_svg(window: Window) -> str:
     )
 
 
-def ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most `most` round values between two numbers."""
-    step = round_length((high - low) / most, up=True)
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [round(number * step, 10) for number in range(first, last + 1)]
-
-
 def _round_factor(factor: float) -> float:
     """Return the round vertical exaggeration that is nearest to a factor, compared by ratio."""
     factors = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -252,9 +246,9 @@ def grade_classes(ramp: Ramp) -> list[GradeClass]:
 
 def _colours_of(count: int) -> list[str]:
     """Return this number of colours, evenly along viridis."""
-    known = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _COLOURS])
-    places = np.linspace(0, len(known) - 1, count)
-    mixed = [np.interp(places, np.arange(len(known)), known[:, part]) for part in range(3)]
+    viridis = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _COLOURS])
+    places = np.linspace(0, len(viridis) - 1, count)
+    mixed = [np.interp(places, np.arange(len(viridis)), viridis[:, part]) for part in range(3)]
     return [
         f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in np.round(mixed).astype(int).T
     ]
@@ -392,10 +386,12 @@ class SectionStyle:
 
 @dataclass(frozen=True)
 class DrawnSection:
-    """The SVG of a section, and the section's title."""
+    """The SVG of a section, its title, its size, and its number of blocks with each label."""
 
     title: str
     svg: str
+    size: tuple[int, int]
+    counts: NDArray[np.intp]
 
 
 def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretch: float) -> str:
@@ -462,10 +458,10 @@ def section_svg(
         f'aria-labelledby="section-title-{number}" font-size="210" '
         f'font-family="system-ui, sans-serif"><title id="section-title-{number}">'
         f"Section {escape(title)}: {escape(_label_counts(rows, geometry, style))}</title>"
-        + "".join(parts)
-        + "</svg>"
+        + f'<g id="drawing-{number}">{"".join(parts)}</g></svg>'
     )
-    return DrawnSection(title, drawn)
+    counts = np.bincount(geometry.codes[rows], minlength=len(style.labels))
+    return DrawnSection(title, drawn, (wide, high), counts)
 
 
 def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:
@@ -650,209 +646,212 @@ def default_sections(
     return sections
 
 
-# Histograms and curves of grades.
+# Charts: the pen that draws `geodomain.statistics.charts.Chart` as SVG.
 
-_WIDE, _HIGH = 420, 264
-_LEFT, _RIGHT, _TOP, _FOOT = 62, 364, 52, 214
-# Widths of words in pixels of the drawing, for ticks that do not touch.
-_MARK_WIDTH = 46
-
-
-@dataclass(frozen=True)
-class GradeAxis:
-    """The horizontal axis of a drawing of grades.
-
-    Attributes
-    ----------
-    edges : (k + 1,) float64
-        The grades that bound the k intervals, ascending.
-    is_log : bool
-        Whether the axis is logarithmic.
-    """
-
-    edges: Floats
-    is_log: bool = False
-
-    def across(self, value: float) -> float:
-        """Return the place of a grade in the drawing."""
-        low, high = float(self.edges[0]), float(self.edges[-1])
-        if self.is_log:
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        return _LEFT + (_RIGHT - _LEFT) * (value - low) / ((high - low) or 1.0)
-
-    @property
-    def marks(self) -> list[float]:
-        """Round grades for the ticks: 1, 2 and 5 times powers of ten if the axis is logarithmic."""
-        low, high = float(self.edges[0]), float(self.edges[-1])
-        if not self.is_log:
-            return ticks(low, high, 6) if high > low else [low]
-        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-        for steps in ((1, 2, 5), (1, 3), (1,)):
-            powers = [(step, power) for power in range(first, last + 1) for step in steps]
-            marks = [float(f"{step}e{power}") for step, power in powers]
-            marks = [mark for mark in marks if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9)]
-            if (len(marks) - 1) * _MARK_WIDTH <= _RIGHT - _LEFT:
-                return marks
-        return marks[:: 1 + len(marks) * _MARK_WIDTH // (_RIGHT - _LEFT)]
+_WIDE, _HIGH = 420, 162
+_LEFT, _RIGHT, _RIGHT_AXIS = 62, 16, 56
+# Width of a letter of 12 pixels, for legends that wrap.
+_CHARACTER = 6.4
 
 
-def histogram_svg(
-    domain: str, colour: str, axis: GradeAxis, shares: Floats, mean: float, name: str, grade: str
-) -> str:
-    """Draw a histogram of a grade in a domain: the share of the volume in each interval.
+def chart_svg(chart: Chart, name: str, what: str, *, high: int = _HIGH) -> str:
+    """Draw a chart.
 
     Parameters
     ----------
-    domain, colour : str
-        The domain and its colour.
-    axis : GradeAxis
-        The grades that bound the k intervals.
-    shares : (k,) float64
-        Share of the volume in each interval, 0 to 1.
-    mean : float
-        Mean grade by volume, which gets a mark.
+    chart : Chart
+        What to draw.
     name : str
         A text that makes the identifiers of this drawing unique in the page.
-    grade : str
-        Text below the axis.
+    what : str
+        What the chart shows, for readers who do not see it.
+    high : int
+        Height of the panels together, in pixels of a drawing that is 420 wide.
     """
-    top, marks = _round_top(float(shares.max()))
-    parts = []
-    for left, right, share in zip(axis.edges[:-1], axis.edges[1:], shares.tolist(), strict=True):
-        x, end = axis.across(float(left)), axis.across(float(right))
-        y = _up(share / top)
-        parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(end - x - 0.5, 0.5):.1f}" '
-            f'height="{_FOOT - y:.1f}" fill="{colour}" stroke="{darker(colour)}" '
-            'stroke-width="0.6"/>'
-        )
-    if axis.edges[0] <= mean <= axis.edges[-1]:
-        x = axis.across(mean)
-        parts.append(
-            f'<path fill="currentColor" d="M{x:.1f} {_FOOT + 1}l4 7h-8z"/>'
-            f'<path stroke="currentColor" stroke-dasharray="3 3" d="M{x:.1f} {_TOP}V{_FOOT}"/>'
-        )
-    parts += _bottom(axis, grade)
-    parts += _side(marks, top, "of volume", percent=True)
-    caption = f"Histogram of {grade} in {domain}; mean {mean:.3g}"
-    return _drawing(domain, f"mean {mean:.3g}", caption, f"histogram-{name}", parts)
-
-
-def curve_svg(
-    domain: str,
-    colour: str,
-    cutoffs: Sequence[float],
-    tonnes: Sequence[float],
-    means: Sequence[float | None],
-    name: str,
-    grade: str,
-) -> str:
-    """Draw tonnes and mean grade above cut-offs.
-
-    Parameters
-    ----------
-    domain, colour : str
-        The domain and its colour.
-    cutoffs, tonnes : sequence of float
-        Cut-offs in ascending order, and the tonnes at or above each cut-off.
-    means : sequence of float or None
-        Mean grade at or above each cut-off; None if no block has such a grade.
-    name : str
-        A text that makes the identifiers of this drawing unique in the page.
-    grade : str
-        Text below the axis.
-    """
-    axis = GradeAxis(np.array([cutoffs[0], cutoffs[-1] or 1.0]))
-    top, marks = _round_top(max(tonnes))
-    known = [(at, mean) for at, mean in zip(cutoffs, means, strict=True) if mean is not None]
-    highest, other_marks = _round_top(max((mean for _, mean in known), default=1.0))
-    line = _curve_path([(at, value / top) for at, value in zip(cutoffs, tonnes, strict=True)], axis)
-    dashes = _curve_path([(at, mean / highest) for at, mean in known], axis)
-    parts = [
-        f'<path d="{line}" fill="none" stroke="{darker(colour)}" stroke-width="4"/>',
-        f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="2.4"/>',
-        f'<path d="{dashes}" fill="none" stroke="currentColor" stroke-width="1.6" '
-        'stroke-dasharray="5 4"/>',
-    ]
-    parts += _bottom(axis, f"cut-off {grade}")
-    parts += _side(marks, top, "tonnes")
-    parts += [
-        f'<text {_INK} x="{_RIGHT + 6}" y="{_up(value / highest) + 4:.1f}">{value:.4g}</text>'
-        for value in other_marks
-    ]
-    parts.append(f'<text {_INK} x="{_WIDE - 4}" y="{_TOP - 12}" text-anchor="end">mean</text>')
-    caption = f"Grade-tonnage curve of {grade} in {domain}"
-    return _drawing(domain, "", caption, f"curve-{name}", parts)
-
-
-def _drawing(title: str, more: str, caption: str, name: str, parts: Sequence[str]) -> str:
-    frame = (
-        f'<path d="M{_LEFT} {_TOP}V{_FOOT}H{_RIGHT}V{_TOP}" fill="none" stroke="currentColor" '
-        'stroke-opacity="0.5"/>'
-    )
     name = "".join(letter if letter.isalnum() else "-" for letter in name)
+    over, top = _chart_head(chart)
+    two = any(panel.right is not None for panel in chart.panels)
+    right = _WIDE - (_RIGHT_AXIS if two else _RIGHT)
+    if chart.square:
+        right = _LEFT + high
+    total = sum(panel.share for panel in chart.panels)
+    parts = [over]
+    top += 8
+    for panel in chart.panels:
+        top += 22
+        foot = top + high * panel.share / total
+        parts.append(_panel(chart, panel, (_LEFT, top, right, foot)))
+        top = foot
+    parts.append(_x_axis(chart.x, _LEFT, right, top))
     return (
-        f'<svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-labelledby="{name}" font-size="12" '
-        f'font-family="system-ui, sans-serif"><title id="{name}">{escape(caption)}</title>'
-        f'<text {_INK} x="4" y="18" font-size="14" font-weight="600">{escape(title)}</text>'
-        f'<text {_INK} x="{_RIGHT}" y="18" text-anchor="end">{escape(more)}</text>'
-        f"{''.join(parts)}{frame}</svg>"
+        f'<svg viewBox="0 0 {_WIDE} {top + 44:.0f}" role="img" aria-labelledby="{name}" '
+        f'font-size="12" font-family="system-ui, sans-serif"><title id="{name}">'
+        f"{escape(_caption(chart, what))}</title>{''.join(parts)}</svg>"
     )
 
 
-def _up(share: float) -> float:
-    """Return the place of a share of the height of a drawing."""
-    return _FOOT - (_FOOT - _TOP) * min(share, 1.0)
+def _caption(chart: Chart, what: str) -> str:
+    """Return the text for readers who do not see the chart."""
+    heads = [f"{head.title}: {head.subtitle}" for head in chart.heads]
+    return "; ".join(filter(None, [what, chart.subtitle, *heads, *chart.legend]))
 
 
-def _round_top(most: float) -> tuple[float, list[float]]:
-    """Return the round end of an axis from 0 to at least `most`, and the values of its ticks."""
-    if not most > 0:
-        return 1.0, [0.0, 1.0]
-    step = round_length(most / 4, up=True)
-    count = math.ceil(most / step - 1e-9)
-    return count * step, [number * step for number in range(count + 1)]
-
-
-def _curve_path(points: Sequence[tuple[float, float]], axis: GradeAxis) -> str:
-    places = [f"{axis.across(x):.1f} {_up(y):.1f}" for x, y in points]
-    return f"M{'L'.join(places)}" if places else ""
-
-
-def _bottom(axis: GradeAxis, grade: str) -> list[str]:
-    parts = []
-    for value in axis.marks:
-        x = axis.across(value)
-        parts.append(f'<path stroke="currentColor" d="M{x:.1f} {_FOOT}v4"/>')
+def _chart_head(chart: Chart) -> tuple[str, float]:
+    """Draw title, headings and legend; return them and the height that they take."""
+    parts, y = [], 0.0
+    if chart.title and not chart.heads:
+        y = 18.0
         parts.append(
-            f'<text {_INK} x="{x:.1f}" y="{_FOOT + 20}" text-anchor="middle">{value:.4g}</text>'
+            f'<text {_INK} x="4" y="18" font-size="14" font-weight="600">{escape(chart.title)}'
+            "</text>"
         )
-    middle = (_LEFT + _RIGHT) / 2
-    log = " (log axis)" if axis.is_log else ""
-    words = escape(grade + log)
-    return [
-        *parts,
-        f'<text {_INK} x="{middle}" y="{_FOOT + 40}" text-anchor="middle">{words}</text>',
+    if chart.subtitle:
+        y += 17
+        parts.append(f'<text {_INK} x="4" y="{y:.0f}">{escape(chart.subtitle)}</text>')
+    if chart.heads:
+        for head in chart.heads:
+            x = _LEFT + head.place * (_WIDE - _RIGHT - _LEFT)
+            parts.append(
+                f'<text {_INK} x="{x:.0f}" y="18" text-anchor="middle" font-size="14" '
+                f'font-weight="600">{escape(head.title)}</text>'
+                + "".join(
+                    f'<text {_INK} x="{x:.0f}" y="{34 + 15 * line}" text-anchor="middle">'
+                    f"{escape(words)}</text>"
+                    for line, words in enumerate(head.subtitle.split(", ", 1))
+                )
+            )
+        y = 48.0
+    x, row = 4.0, y
+    for text, mark in chart.legend.items():
+        wide = 24 + _CHARACTER * len(text)
+        if row == y or x + wide > _WIDE:
+            x, row = 4.0, row + 17
+        parts.append(_legend_mark(mark, x, row - 4))
+        parts.append(f'<text {_INK} x="{x + 22:.0f}" y="{row:.0f}">{escape(text)}</text>')
+        x += wide + 8
+    return "".join(parts), row
+
+
+def _legend_mark(mark: Line | Bars, x: float, y: float) -> str:
+    if isinstance(mark, Bars):
+        return (
+            f'<rect x="{x:.0f}" y="{y - 5:.0f}" width="16" height="10" fill="{mark.colour}" '
+            f'fill-opacity="{mark.alpha:g}"/>'
+        )
+    line = f'<path d="M{x:.0f} {y:.0f}h16" stroke="{mark.colour}" {_stroke(mark)}/>'
+    return line + _markers(mark, [(x + 8, y)])
+
+
+def _stroke(mark: Line) -> str:
+    """Return the attributes of a line, apart from its colour."""
+    dash = ' stroke-dasharray="5 4"' if mark.dash == "dashed" else ""
+    return f'fill="none" stroke-width="{mark.width:g}"{dash}'
+
+
+def _markers(mark: Line, places: Sequence[tuple[float, float]]) -> str:
+    """Draw the markers of a line, all in one path."""
+    if not mark.marker:
+        return ""
+    cap = "round" if mark.marker == "o" else "square"
+    path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
+    wide = 5 if mark.marker == "o" else 4
+    return f'<path d="{path}" stroke="{mark.colour}" stroke-width="{wide}" stroke-linecap="{cap}"/>'
+
+
+def _panel(chart: Chart, panel: ChartPanel, box: tuple[float, float, float, float]) -> str:
+    """Draw a panel in a box: left, top, right, foot."""
+    left, top, right, foot = box
+    parts = []
+    for value, text in panel.y.ticks:
+        y = foot - (foot - top) * panel.y.place(value)
+        parts.append(f'<path class="grid" d="M{left} {y:.1f}H{right}"/>')
+        parts.append(f'<text {_INK} x="{left - 7}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
+    parts.append(f'<text {_INK} x="4" y="{top - 9:.0f}">{escape(panel.y.name)}</text>')
+    if panel.right is not None:
+        for value, text in panel.right.ticks:
+            y = foot - (foot - top) * panel.right.place(value)
+            parts.append(f'<text {_INK} x="{right + 6}" y="{y + 4:.1f}">{text}</text>')
+        parts.append(
+            f'<text {_INK} x="{_WIDE - 4}" y="{top - 9:.0f}" text-anchor="end">'
+            f"{escape(panel.right.name)}</text>"
+        )
+    if len(chart.panels) == 1 and not panel.right:
+        parts += [
+            f'<path class="grid" d="M{left + (right - left) * chart.x.place(value):.1f} {top:.0f}'
+            f'V{foot:.1f}"/>'
+            for value, _ in chart.x.ticks
+        ]
+    parts += [_mark_svg(mark, chart.x, panel, box) for mark in panel.marks]
+    frame = f"M{left} {top:.0f}V{foot:.1f}H{right}" + (f"V{top:.0f}" if panel.right else "")
+    parts.append(f'<path d="{frame}" fill="none" stroke="currentColor" stroke-opacity="0.5"/>')
+    parts += [
+        f'<text {_INK} x="{right - 4}" y="{y:.0f}" text-anchor="end" font-size="11">{escape(text)}'
+        "</text>"
+        for text, y in ((panel.note, foot - 6), (panel.over, top + 12))
+        if text
     ]
+    return "".join(parts)
 
 
-def _side(values: Sequence[float], most: float, what: str, *, percent: bool = False) -> list[str]:
-    words = [f'<text {_INK} x="4" y="{_TOP - 12}">{what}</text>']
-    for value in values:
-        y = _up(value / most)
-        words.append(f'<path stroke="currentColor" stroke-opacity="0.5" d="M{_LEFT} {y:.1f}h-4"/>')
-        words.append(
-            f'<text {_INK} x="{_LEFT - 7}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{_short(value, percent=percent)}</text>"
+def _mark_svg(
+    mark: Line | Bars | Band | Word,
+    x: Axis,
+    panel: ChartPanel,
+    box: tuple[float, float, float, float],
+) -> str:
+    """Draw a mark."""
+    left, top, right, foot = box
+    axis = panel.right if isinstance(mark, Line) and mark.right and panel.right else panel.y
+
+    def at(across: float, up: float) -> tuple[float, float]:
+        share = min(max(axis.place(up), 0.0), 1.0)
+        return left + (right - left) * x.place(across), foot - (foot - top) * share
+
+    def path(places: Sequence[tuple[float, float]]) -> str:
+        return "M" + "L".join(f"{one:.1f} {two:.1f}" for one, two in places)
+
+    if isinstance(mark, Line):
+        places = [at(*pair) for pair in zip(mark.xs, mark.ys, strict=True)]
+        drawn = ""
+        if mark.dash != "none" and len(places) > 1:
+            drawn = f'<path d="{path(places)}" stroke="{mark.colour}" {_stroke(mark)}/>'
+        return drawn + _markers(mark, places)
+    if isinstance(mark, Band):
+        lows = [at(*pair) for pair in zip(mark.xs, mark.lows, strict=True)]
+        highs = [at(*pair) for pair in zip(mark.xs, mark.highs, strict=True)]
+        area = path([*lows, *reversed(highs)])
+        return f'<path d="{area}z" fill="{mark.colour}" fill-opacity="0.18"/>'
+    if isinstance(mark, Word):
+        across, up = at(mark.x, mark.y)
+        anchor, shift, down = ("end", -7, -4) if mark.left else ("start", 7, 12)
+        return (
+            f'<text {_INK} x="{across + shift:.1f}" y="{up + down:.1f}" text-anchor="{anchor}" '
+            f'font-size="11">{escape(mark.text)}</text>'
         )
-    return words
+    bars = []
+    for (begin, end), height in zip(mark.ends, mark.heights, strict=True):
+        start, (stop, y) = at(begin, 0.0)[0], at(end, height)
+        if foot - y > 0:
+            gap = mark.gap * (stop - start)
+            bars.append(
+                f"M{start + gap / 2:.1f} {foot:.1f}V{y:.2f}h{stop - start - gap:.1f}V{foot:.1f}z"
+            )
+    alpha = f' fill-opacity="{mark.alpha:g}"' if mark.alpha < 1 else ""
+    return f'<path class="bars" d="{"".join(bars)}" fill="{mark.colour}"{alpha}/>' if bars else ""
 
 
-def _short(value: float, *, percent: bool) -> str:
-    """Format a number in few characters."""
-    if percent:
-        return f"{100 * value:.3g}%"
-    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if value >= size:
-            return f"{value / size:.4g}{unit}"
-    return f"{value:.4g}"
+def _x_axis(axis: Axis, left: float, right: float, foot: float) -> str:
+    """Draw ticks and the name of the horizontal axis."""
+    parts = []
+    for value, text in axis.ticks:
+        x = left + (right - left) * axis.place(value)
+        parts.append(f'<path stroke="currentColor" d="M{x:.1f} {foot:.1f}v4"/>')
+        parts.append(
+            f'<text {_INK} x="{x:.1f}" y="{foot + 18:.0f}" text-anchor="middle">{text}</text>'
+        )
+    middle = (left + right) / 2
+    parts.append(
+        f'<text {_INK} x="{middle:.0f}" y="{foot + 37:.0f}" text-anchor="middle">'
+        f"{escape(axis.name)}</text>"
+    )
+    return "".join(parts)

@@ -338,9 +338,14 @@ def volume(value: float | None, *, million: bool = False) -> str:
 
 def grade_figure(value: float | None) -> str:
     """Return a mean grade as HTML, with three digits; "" for None. See `volume`."""
-    if value is None:
-        return ""
+    if value is None or value == 0:
+        return "" if value is None else "0"
     return _figure(value, rounded(value, 3) if abs(value) >= 100 else f"{value:#.3g}")
+
+
+def exact_figure(value: float) -> str:
+    """Return a number as HTML, rounded to four digits; see `volume`."""
+    return _figure(value, rounded(value, 4))
 
 
 def rounded(value: float, digits: int) -> str:

@@ -154,17 +154,32 @@ def stats(
                 gather_samples(blocks, own, (), {}, threads, report_progress, purpose=purpose)
             )
             require_labels(model.samples, groups.samples)
-        work = _Work(groups, model, settings, caps, threads)
-        for name in groups.samples.grades:
-            work.compute(name)
-        for sentence in work.warnings():
-            warn(sentence)
-        found = work.result(warned)
+        result = describe_samples(groups, model, settings, caps, threads, warned)
         for path, records in ((output, StatsRow), (curve, ClusterPoint)):
             if path is not None:
-                rows = [*found.rows, *found.totals] if path is output else found.cluster_curve
+                rows = [*result.rows, *result.totals] if path is output else result.cluster_curve
                 write_columns(records_columns(records, rows), path, overwrite=overwrite)
-    return found
+    return result
+
+
+def describe_samples(
+    groups: Groups,
+    blocks: Groups | None,
+    settings: StatsSettings,
+    caps: Mapping[str, tuple[float, ...]],
+    threads: int | None,
+    warned: Sequence[str] = (),
+) -> Statistics:
+    """Return the statistics of gathered samples or blocks, with the warnings `warned`.
+
+    `blocks` are those of ``decluster="nearest"``, and `caps` the top cuts of each grade.
+    """
+    work = _Work(groups, blocks, settings, caps, threads)
+    for name in groups.samples.grades:
+        work.compute(name)
+    for sentence in work.warnings():
+        warn(sentence)
+    return work.result(warned)
 
 
 class _Work:

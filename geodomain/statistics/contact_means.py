@@ -23,7 +23,7 @@ from geodomain.compute.data import Floats
 from geodomain.drillholes.findings import Finding, notes_of
 from geodomain.errors import counted, in_lines
 from geodomain.result_tables import ResultColumns, csv_text, data_frame, html_table, text_table
-from geodomain.statistics.charts import ContactSide, contact_chart
+from geodomain.statistics.charts import Chart, ContactSide, contact_chart, figure_of
 from geodomain.statistics.settings import ContactSettings
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ class Contacts:
         hole or length.
     weighted : bool
         Whether means are weighted by the length of samples.
-    edge : float
+    edge : float, optional
         Largest error of the place at which a third domain cuts the contact off; 0 if none does.
     negative : int
         Number of negative grades.
@@ -297,7 +297,7 @@ class Contacts:
     step: ContactStep
     counts: dict[str, int]
     weighted: bool
-    edge: float
+    edge: float | None
     negative: int
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -370,8 +370,9 @@ class Contacts:
             ])  # fmt: skip
         return cells
 
-    def _step(self) -> str:
-        """Return the step as a sentence."""
+    @property
+    def step_sentence(self) -> str:
+        """The step of the grade as a sentence."""
         first, second = map(self._named, self.between)
         step, across = self.step, f"{counted(self.step.holes, 'hole')} with samples on both sides"
         if step.mean is None:
@@ -383,7 +384,7 @@ class Contacts:
     def _notes(self) -> list[str]:
         """Return the lines below the table: the step, the counts, and findings."""
         counts, most = self.counts, f"{self.settings.max:g}"
-        lines = [self._step()]
+        lines = [self.step_sentence]
         along = "from the wall" if self.settings.along == "wall" else "along the hole"
         parts = {
             "measured": f"measured {along}",
@@ -426,13 +427,20 @@ class Contacts:
         ModuleNotFoundError
             If matplotlib is not installed.
         """
-        step = self._step()
+        step = self.step_sentence
+        title = "" if self.step.mean is None else step[0].upper() + step[1:]
+        return figure_of(self.chart(), 8.0, 5.5, title=title)
+
+    def chart(self, unit: str = "") -> Chart:
+        """Return the chart of `draw`, which other pens draw too; `unit` is that of coordinates."""
         return contact_chart(
             (self._side(0, -1.0), self._side(1, 1.0)),
+            width=self.settings.bin,
             most=self.settings.max,
             grade=self.grade,
             along="along the hole" if self.settings.along == "hole" else "from the contact",
-            title="" if self.step.mean is None else step[0].upper() + step[1:],
+            title="Grade by distance from the contact",
+            unit=unit,
         )
 
     def _side(self, place: int, sign: float) -> ContactSide:

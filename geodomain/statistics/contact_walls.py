@@ -28,6 +28,8 @@ from geodomain.volumes.distance import MeshDistance
 
 # Number of points labelled, or of triangles halved, at a time.
 _BATCH = 1 << 18
+# Number of pieces of the walls of all labels, of 140 bytes each, that are kept.
+_MOST_PIECES = 3_000_000
 # Barycentric coordinates of test points: the centroid, and points near the corners.
 _INNER = np.array([[1, 1, 1], [2.8, 0.1, 0.1], [0.1, 2.8, 0.1], [0.1, 0.1, 2.8]]) / 3.0
 
@@ -47,7 +49,7 @@ def with_walls(domains: Domains, between: Sequence[str]) -> Domains:
     """
     why = {title: _CONDITIONS for title, conditions in domains.conditions if conditions}
     why |= {domain.name: _DISTANCE for domain in domains if domain.is_skin}
-    taken = tuple(domain for domain in domains if domain.name not in why)
+    usable = tuple(domain for domain in domains if domain.name not in why)
     stacks = tuple(stack for stack in domains.stacks if stack.title not in why)
     layers = {name: stack.title for stack in domains.stacks for name in stack.layers}
     for label in between:
@@ -57,14 +59,14 @@ def with_walls(domains: Domains, between: Sequence[str]) -> Domains:
             raise DomainError(message)
     for title, reason in why.items():
         warn(f"{title} is left out, because {reason}")
-    extended = [each.name for each in taken if each.extend == "nearest"]
+    extended = [each.name for each in usable if each.extend == "nearest"]
     extended += [stack.title for stack in stacks if stack.extend == "nearest"]
     for name in extended:
         warn(
             f"{name} is extended beyond the rim of its surface, where it has no wall: there "
             "distances are measured from the rim"
         )
-    return replace(domains, domains=taken, stacks=stacks)
+    return replace(domains, domains=usable, stacks=stacks)
 
 
 _CONDITIONS = "it has conditions on columns (only_if), and a wall has no columns"
@@ -76,7 +78,7 @@ def labels_at(labeller: Labeller, points: Floats) -> NDArray[np.intp]:
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _BATCH):
         some = slice(begin, begin + _BATCH)
-        codes[some] = labeller.judge(points[some]).codes
+        codes[some] = labeller.label(points[some]).codes
     return codes
 
 
@@ -138,72 +140,151 @@ def _distances(mesh: Mesh | None, points: Floats, labeller: Labeller) -> Floats:
     return _index(mesh, labeller).of(points)
 
 
-def find_walls(
-    labeller: Labeller, codes: tuple[int, int], points: Floats, reach: float, size: float
-) -> ContactWalls:
-    """Find the walls between two labels near some points.
+class WallPieces:
+    """Pieces of the walls near some points, with the labels on both sides.
+
+    Large triangles that another wall may cut are halved. The pieces that are small enough are
+    labelled at four places; where the labels differ, they are halved further.
 
     Parameters
     ----------
     labeller : Labeller
         The domains.
-    codes : tuple of int
-        Codes of the two labels.
     points : (n, 3) float64
-        Samples with one of these labels. Walls farther than `reach` from the box of the samples are
-        left out.
+        Samples. Walls farther than `reach` from the box of the samples are left out.
     reach : float
         The largest distance that matters.
     size : float
         Pieces of triangles are halved down to `size` if another wall is near, and down to
         `size` / 16 if another wall cuts them. Labels are taken at `size` / 64 off the wall, so
         narrower gaps and slivers between wireframes do not matter.
+    codes : tuple of int, optional
+        Codes of two labels. If they are given, a piece is not halved for the sake of other labels.
 
-    Returns
-    -------
-    ContactWalls
+    Attributes
+    ----------
+    too_many : bool
+        Whether there are more pieces than fit into memory; there are no walls then. It is never so
+        for two labels.
     """
-    if not len(points):
-        return ContactWalls(None, (None, None), 0.0)
-    near = _Near(points, reach, labeller)
-    rims = curtains(labeller, *near.box[:, 2].tolist())
-    meshes = [mesh for mesh in (*labeller.domains.meshes, *rims) if len(mesh.triangles)]
-    indexes = [_index(mesh, labeller) for mesh in meshes]
-    triangles, owned = _distinct(meshes)
-    # Smaller pieces and offsets would be lost in rounding.
-    scale = float(np.abs(near.box).max())
-    least, offset = max(size / 16, 1e-11 * scale), max(size / 64, 2e-12 * scale)
-    done: list[Floats] = [np.empty((0, 3, 3))]
-    kinds: list[NDArray[np.intp]] = [np.empty(0, np.intp)]
-    edge = 0.0
-    batches = [(triangles, np.arange(len(triangles)))]
-    while batches:
-        pieces, parents = batches.pop()
-        if len(pieces) > _BATCH:
-            half = len(pieces) // 2
-            batches += [(pieces[half:], parents[half:]), (pieces[:half], parents[:half])]
-            continue
-        centres = pieces.mean(axis=1)
-        radii = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
-        kept = near.mask(pieces, centres, radii)
-        pieces, parents, centres, radii = pieces[kept], parents[kept], centres[kept], radii[kept]
-        cut = _may_be_cut(centres, radii, owned[parents], indexes)
-        whole, small = np.flatnonzero(~cut), np.flatnonzero(cut & (radii <= max(size, least)))
-        labels = _labels_beside(labeller, pieces[whole], offset, inner=False)
-        done.append(pieces[whole])
-        kinds.append(_kinds(labels, codes)[:, 0])
-        found = _kinds(_labels_beside(labeller, pieces[small], offset, inner=True), codes)
-        agree = (found == found[:, :1]).all(axis=1)
-        settled = agree | (radii[small] <= least)
-        edge = max(edge, float(radii[small[settled & ~agree]].max(initial=0.0)))
-        done.append(pieces[small[settled]])
-        kinds.append(found[settled, 0])
-        cut[small[settled]] = False
-        if cut.any():
-            batches.append(_halved(pieces[cut], parents[cut]))
-    walls, kind = np.concatenate(done), np.concatenate(kinds)
-    contact, *others = (_mesh(walls[kind == each]) for each in (_CONTACT, *_OTHERS))
-    return ContactWalls(contact, (others[0], others[1]), edge)
+
+    def __init__(
+        self,
+        labeller: Labeller,
+        points: Floats,
+        reach: float,
+        size: float,
+        codes: tuple[int, int] | None = None,
+    ) -> None:
+        self._labeller, self._reach, self._size = labeller, reach, size
+        # Of each piece that is labelled: corners, radius, labels, and the piece that was halved.
+        self._pieces: Floats = np.empty((0, 3, 3))
+        self._radii: Floats = np.empty(0)
+        self._labels: NDArray[np.int32] = np.empty((0, 4, 2), np.int32)
+        self._halved: NDArray[np.intp] = np.empty(0, np.intp)
+        self._depths: NDArray[np.intp] = np.empty(0, np.intp)
+        self._least = size / 16
+        self._by_label: dict[int, NDArray[np.intp]] = {}
+        self.too_many = False
+        if len(points):
+            self._divide(points, codes)
+
+    def _divide(self, points: Floats, codes: tuple[int, int] | None) -> None:
+        labeller, size = self._labeller, self._size
+        near = _Near(points, self._reach, labeller)
+        rims = curtains(labeller, *near.box[:, 2].tolist())
+        meshes = [mesh for mesh in (*labeller.domains.meshes, *rims) if len(mesh.triangles)]
+        indexes = [_index(mesh, labeller) for mesh in meshes]
+        triangles, owned = _distinct(meshes)
+        # Smaller pieces and offsets would be lost in rounding.
+        scale = float(np.abs(near.box).max())
+        least, offset = max(size / 16, 1e-11 * scale), max(size / 64, 2e-12 * scale)
+        self._least = least
+        done: list[tuple[Floats, Floats, NDArray[np.int32], NDArray[np.intp], int]] = []
+        count = 0
+        none = np.full(len(triangles), -1)
+        batches = [(triangles, np.arange(len(triangles)), none, 0)]
+        while batches:
+            pieces, parents, above, depth = batches.pop()
+            if len(pieces) > _BATCH:
+                half = len(pieces) // 2
+                batches += [
+                    (pieces[part], parents[part], above[part], depth)
+                    for part in (slice(half, None), slice(half))
+                ]
+                continue
+            centres = pieces.mean(axis=1)
+            radii = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
+            kept = near.mask(pieces, centres, radii)
+            pieces, parents, above = pieces[kept], parents[kept], above[kept]
+            centres, radii = centres[kept], radii[kept]
+            cut = _may_be_cut(centres, radii, owned[parents], indexes)
+            whole, small = np.flatnonzero(~cut), np.flatnonzero(cut & (radii <= max(size, least)))
+            labels = np.empty((len(whole) + len(small), 4, 2), np.int32)
+            labels[: len(whole)] = _labels_beside(labeller, pieces[whole], offset, inner=False)
+            labels[len(whole) :] = _labels_beside(labeller, pieces[small], offset, inner=True)
+            both = np.concatenate([whole, small])
+            done.append((pieces[both], radii[both], labels, above[both], depth))
+            tested = labels[len(whole) :]
+            agree = _agree(tested if codes is None else _kinds(tested, codes)[..., None])
+            cut[small[agree | (radii[small] <= least)]] = False
+            if cut.any():
+                own = np.full(len(pieces), -1)
+                own[small] = count + len(whole) + np.arange(len(small))
+                halves, parents = _halved(pieces[cut], parents[cut])
+                deeper = depth + 1 if len(small) else depth
+                batches.append((halves, parents, np.tile(own[cut], 2), deeper))
+            count += len(both)
+            if codes is None and count + len(triangles) > _MOST_PIECES:
+                self.too_many = True
+                return
+        if done:
+            pieces_, radii_, labels_, above_, depths = zip(*done, strict=True)
+            self._pieces, self._radii = np.concatenate(pieces_), np.concatenate(radii_)
+            self._labels, self._halved = np.concatenate(labels_), np.concatenate(above_)
+            self._depths = np.repeat(depths, list(map(len, radii_)))
+
+    def between(self, codes: tuple[int, int], points: Floats) -> ContactWalls:
+        """Return the walls between two labels; `points` are the samples with these labels."""
+        if not len(self._pieces) or not len(points):
+            return ContactWalls(None, (None, None), 0.0)
+        # No other piece has a wall of these labels, nor has a part of it.
+        own = np.union1d(*(self._with_label(code) for code in codes))
+        pieces, radii, depths = self._pieces[own], self._radii[own], self._depths[own]
+        kinds = _kinds(self._labels[own], codes)
+        agree = _agree(kinds[..., None])
+        settled = agree | (radii <= self._least)
+        # A piece is not halved where its kinds agree, although other labels may differ there.
+        halved = self._halved[own]
+        alive = halved < 0
+        above = np.searchsorted(own, halved)
+        above[above == len(own)] = 0
+        known = ~alive & (own[above] == halved) if len(own) else alive
+        for depth in range(1, int(depths.max(initial=0)) + 1):
+            rows = np.flatnonzero(known & (depths == depth))
+            alive[rows] = alive[above[rows]] & ~settled[above[rows]]
+        leaves = alive & settled
+        contact, *others = (
+            _mesh(pieces[leaves & (kinds[:, 0] == kind)]) for kind in (_CONTACT, *_OTHERS)
+        )
+        rows = np.flatnonzero(leaves & ~agree)
+        if len(rows):
+            near = _Near(points, self._reach, self._labeller)
+            rows = rows[near.mask(pieces[rows], pieces[rows].mean(axis=1), radii[rows])]
+        edge = float(radii[rows].max(initial=0.0))
+        return ContactWalls(contact, (others[0], others[1]), edge)
+
+    def _with_label(self, code: int) -> NDArray[np.intp]:
+        """Return the indices of the pieces with a label on any side, ascending."""
+        if code not in self._by_label:
+            self._by_label[code] = np.flatnonzero((self._labels == code).any(axis=(1, 2)))
+        return self._by_label[code]
+
+
+def _agree(answers: NDArray[np.generic]) -> Bools:
+    """Return whether the answers (n, k, m) of each piece are the same at all k places."""
+    same: Bools = (answers == answers[:, :1]).all(axis=(1, 2))
+    return same
 
 
 def _distinct(meshes: Sequence[Mesh]) -> tuple[Floats, Bools]:
@@ -233,7 +314,9 @@ _MIXERS = np.array([0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B],
 _NO_WALL, _CONTACT, *_OTHERS = range(4)
 
 
-def _kinds(labels: NDArray[np.intp], codes: tuple[int, int]) -> NDArray[np.intp]:
+def _kinds(
+    labels: NDArray[np.int32] | NDArray[np.intp], codes: tuple[int, int]
+) -> NDArray[np.intp]:
     """Return the kind of each wall; the last axis of `labels` has its two sides."""
     beside = [(labels == code).any(axis=-1) for code in codes]
     kinds = np.where(beside[0] & beside[1], _CONTACT, _NO_WALL)
@@ -322,6 +405,45 @@ def _mesh(pieces: Floats) -> Mesh | None:
     return Mesh(pieces.reshape(-1, 3), np.arange(3 * len(pieces)).reshape(-1, 3), name="walls")
 
 
+# --- Labels that touch.
+
+# Number of pieces of triangles that are labelled to find which labels touch, and halvings.
+_PIECES, _HALVINGS = 200_000, 12
+
+
+def touching_labels(labeller: Labeller, offset: float) -> dict[tuple[int, int], float]:
+    """Return the area of the walls between each two labels, by their codes, the lower one first.
+
+    Each triangle is labelled at its middle, `offset` off the wall on both sides. Large triangles
+    are halved before, so a contact that is much smaller than the pieces may be missed. A wall that
+    two wireframes share may count twice.
+    """
+    meshes = [mesh for mesh in labeller.domains.meshes if len(mesh.triangles)]
+    if not meshes:
+        return {}
+    pieces = _distinct(meshes)[0]
+    total = float(_areas(pieces).sum())
+    for _ in range(_HALVINGS):
+        large = _areas(pieces) > 4 * total / _PIECES
+        if not large.any() or len(pieces) > _PIECES:
+            break
+        halves = _halved(pieces[large], np.zeros(int(large.sum()), np.intp))[0]
+        pieces = np.concatenate([pieces[~large], halves])
+    scale = float(np.abs(pieces).max())
+    labels = _labels_beside(labeller, pieces, max(offset, 2e-12 * scale), inner=False)[:, 0]
+    labels.sort(axis=1)
+    apart = labels[:, 0] != labels[:, 1]
+    pairs, places = np.unique(labels[apart], axis=0, return_inverse=True)
+    areas = np.bincount(places.reshape(-1), _areas(pieces[apart]), len(pairs))
+    return {(a, b): area for (a, b), area in zip(pairs.tolist(), areas.tolist(), strict=True)}
+
+
+def _areas(pieces: Floats) -> Floats:
+    """Return the areas of triangles (n, 3, 3)."""
+    normals = np.cross(pieces[:, 1] - pieces[:, 0], pieces[:, 2] - pieces[:, 0])
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", normals, normals)) / 2, np.float64)
+
+
 # --- Along holes.
 
 
@@ -366,22 +488,27 @@ def measure_along(
     owners, begins, ends = cut_at(used, np.zeros(len(used)), stops[used], *walls)
     long = ends - begins > thin
     run_holes, begins, ends = used[owners[long]], begins[long], ends[long]
-    found = labels_at(labeller, holes.points_at(run_holes, 0.5 * (begins + ends)))
-    new = np.ones(len(found), np.bool_)
-    new[1:] = (run_holes[1:] != run_holes[:-1]) | (found[1:] != found[:-1])
+    run_labels = labels_at(labeller, holes.points_at(run_holes, 0.5 * (begins + ends)))
+    new = np.ones(len(run_labels), np.bool_)
+    new[1:] = (run_holes[1:] != run_holes[:-1]) | (run_labels[1:] != run_labels[:-1])
     first = np.flatnonzero(new)
-    last = np.append(first[1:], len(found))[: len(first)] - 1
-    run_holes, found, begins, ends = run_holes[first], found[first], begins[first], ends[last]
+    last = np.append(first[1:], len(run_labels))[: len(first)] - 1
+    run_holes, run_labels, begins, ends = (
+        run_holes[first],
+        run_labels[first],
+        begins[first],
+        ends[last],
+    )
     middles = 0.5 * (rows.starts[samples] + rows.ends[samples])
     run = place_in(run_holes, begins, rows.holes[samples], middles, side="right") - 1
-    same = (run >= 0) & (run_holes[run] == rows.holes[samples]) & (found[run] == labels)
+    same = (run >= 0) & (run_holes[run] == rows.holes[samples]) & (run_labels[run] == labels)
     wanted = np.where(labels == codes[0], codes[1], codes[0])
     for beside, depths in ((run - 1, begins), (run + 1, ends)):
-        within = same & (beside >= 0) & (beside < len(found))
+        within = same & (beside >= 0) & (beside < len(run_labels))
         beside = np.where(within, beside, 0)
         within &= run_holes[beside] == rows.holes[samples]
         distances = np.where(within, np.abs(depths[run] - middles), np.inf)
-        is_contact = found[beside] == wanted
+        is_contact = run_labels[beside] == wanted
         contact = np.where(is_contact, np.minimum(contact, distances), contact)
         other = np.where(is_contact, other, np.minimum(other, distances))
     return ContactDistances(contact, other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack, cast
 
@@ -14,6 +15,7 @@ from geodomain.checks.blocks import MISSING_OPTION, BlockChecks
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import domains_to_label
+from geodomain.drillholes.curves import HolePaths
 from geodomain.drillholes.drillholes import Drillholes, for_samples, settle
 from geodomain.drillholes.findings import Finding
 from geodomain.drillholes.intervals import Intervals
@@ -43,7 +45,7 @@ from geodomain.statistics.contact_means import (
     Measured,
     Tally,
 )
-from geodomain.statistics.contact_walls import find_walls, labels_at, measure_along, with_walls
+from geodomain.statistics.contact_walls import WallPieces, labels_at, measure_along, with_walls
 from geodomain.statistics.settings import ContactFileKeywords, ContactKeywords, ContactSettings
 from geodomain.tables.conditions import Column, with_policy
 from geodomain.tables.in_memory import NAME, BlockFrame
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
 # --- Samples with grades, from intervals along holes or from a table of points.
 
 
-class _Samples(NamedTuple):
+class PlacedSamples(NamedTuple):
     """Samples with places and grades; all arrays have a value for each row.
 
     Attributes
@@ -91,9 +93,9 @@ def _in_order(codes: NDArray[np.intp], names: Sequence[str]) -> NDArray[np.intp]
     return places[codes]
 
 
-def _along_holes(
+def place_along(
     holes: Drillholes, rows: Intervals, grade: str, below: BelowDetection | None
-) -> _Samples:
+) -> PlacedSamples:
     """Place the intervals of a table at their middles on the holes."""
     column = with_policy(rows.table.column(grade), below)
     negative = NegativeGrades(grade, column.rule.below)
@@ -102,7 +104,7 @@ def _along_holes(
     points[usable] = holes.points_at(
         rows.holes[usable], 0.5 * (rows.starts[usable] + rows.ends[usable])
     )
-    return _Samples(
+    return PlacedSamples(
         points,
         negative.take(column.numbers(), cells=column.below_detection()),
         np.where(usable, rows.ends - rows.starts, 0.0),
@@ -112,14 +114,14 @@ def _along_holes(
     )
 
 
-def _at_points(
+def place_points(
     samples: TableLike,
     grade: str,
     below: BelowDetection | None,
     options: TableOptions,
     columns: dict[str, str],
     threads: int | None,
-) -> _Samples:
+) -> PlacedSamples:
     """Read a table of points: coordinates, grades, and hole, FROM and TO if it has them."""
     reader = _PointReader(grade, below, columns)
     if isinstance(samples, str | os.PathLike):
@@ -173,14 +175,14 @@ class _PointReader:
         self._chunks.append((np.array(points), grades, weights, holes))
         self._rows += len(points)
 
-    def samples(self) -> _Samples:
+    def samples(self) -> PlacedSamples:
         """Return the samples of all chunks."""
         empty = np.empty((0, 3)), np.empty(0), np.empty(0), np.empty(0, np.intp)
         points, grades, weights, holes = (
             np.concatenate(parts) for parts in zip(empty, *self._chunks, strict=True)
         )
         points[~(weights > 0)] = np.nan
-        return _Samples(
+        return PlacedSamples(
             points,
             grades,
             weights,
@@ -278,8 +280,8 @@ def contacts(
     >>> [(row.label, row.begin, row.end, row.mean) for row in found.rows]
     [('ORE', 2.0, 4.0, 2.2), ('ORE', 0.0, 2.0, 2.0), ('W', 0.0, 2.0, 0.3), ('W', 2.0, 4.0, 0.1)]
     """
-    asked = read_keywords(ContactSettings, keywords, ContactKeywords)
-    if asked.along == "hole" and holes is None:
+    contact = read_keywords(ContactSettings, keywords, ContactKeywords)
+    if contact.along == "hole" and holes is None:
         message = "along='hole' measures along drillholes: give holes="
         raise ValueError(message)
     _require_two(between)
@@ -289,12 +291,12 @@ def contacts(
     )
     labels, codes = _labels_of(listed, between, settings)
     labeller = Labeller(listed, settings)
-    found: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     rows: Intervals | None = None
     if holes is None:
         options = table_options(**among(TableKeywords, keywords))
         columns = dict(keywords.get("columns") or {})
-        read = _at_points(samples, grade, listed.below_detection, options, columns, threads)
+        read = place_points(samples, grade, listed.below_detection, options, columns, threads)
         places = BlockChecks(compare=False)
         places.add(read.points)
         for sentence in places.warnings(mend=MISSING_OPTION):
@@ -303,35 +305,20 @@ def contacts(
         _refuse_places(keywords)
         holes = for_samples(holes, among(SampleKeywords, keywords))
         rows = holes.match(samples, also=[grade])
-        found = settle(holes, [*holes.tell(listed), *rows.findings])
-        read = _along_holes(holes, rows, grade, listed.below_detection)
+        findings = settle(holes, [*holes.tell(listed), *rows.findings])
+        read = place_along(holes, rows, grade, listed.below_detection)
     for sentence in read.negative.warnings("sample"):
         warn(sentence)
-    measured, counts, edge = _measured(read, labeller, codes, asked, holes, rows)
-    if not counts["measured"] and edge is None:
+    along = None if holes is None or rows is None else (holes.paths, rows)
+    result = LabelledSamples(read, labeller, contact, along).contact(grade, labels, codes)
+    if not result.counts["measured"] and result.edge is None:
         pair = " and ".join(map(shown, labels))
         warn(
-            f"no wall between {pair} is within {asked.max:g} of their samples: check labels and "
+            f"no wall between {pair} is within {contact.max:g} of their samples: check labels and "
             "coordinates, or give a larger max="
         )
-    tally = Tally(measured, asked)
-    classes, sides = tally.rows(labels)
-    return Contacts(
-        between=labels,
-        grade=grade,
-        settings=asked,
-        rows=classes,
-        sides=sides,
-        step=tally.step(),
-        counts=counts,
-        weighted=read.weighted,
-        edge=edge or 0.0,
-        negative=read.negative.count,
-        notes=tuple(read.negative.notes()),
-        findings=found,
-        dips=holes.report.dips if holes is not None else "",
-        colours=listed.colours,
-    )
+    dips = holes.report.dips if holes is not None else ""
+    return replace(result, edge=result.edge or 0.0, findings=findings, dips=dips)
 
 
 def _require_two(between: Sequence[str]) -> None:
@@ -346,17 +333,17 @@ def _labels_of(
 ) -> tuple[tuple[str, str], tuple[int, int]]:
     """Return the two labels, and their codes."""
     names = [target.name for target in domains.targets]
-    known = [*names, rest_labels(domains, names, settings)[0]]
+    choices = [*names, rest_labels(domains, names, settings)[0]]
     for label in between:
-        if label not in known:
+        if label not in choices:
             message = (
-                f"{shown(label)} is not a label of these domains{closest(known, label)}: the "
-                f"labels are {', '.join(map(shown, known))}; the last one is for samples outside "
+                f"{shown(label)} is not a label of these domains{closest(choices, label)}: the "
+                f"labels are {', '.join(map(shown, choices))}; the last one is for samples outside "
                 "every domain, and background= sets it"
             )
             raise DomainError(message)
     first, second = between
-    return (first, second), (known.index(first), known.index(second))
+    return (first, second), (choices.index(first), choices.index(second))
 
 
 def _refuse_places(keywords: ContactKeywords) -> None:
@@ -370,56 +357,114 @@ def _refuse_places(keywords: ContactKeywords) -> None:
             raise ValueError(message)
 
 
-def _measured(
-    read: _Samples,
-    labeller: Labeller,
-    codes: tuple[int, int],
-    asked: ContactSettings,
-    holes: Drillholes | None,
-    rows: Intervals | None,
-) -> tuple[Measured, dict[str, int], float | None]:
-    """Return the measured samples, the number of rows by case, and the error of the edges.
+class LabelledSamples:
+    """Samples with the labels of the wireframes around them, to be measured from any contact.
 
-    The error is None if no wall separates the labels.
+    Parameters
+    ----------
+    read : PlacedSamples
+        Places and grades.
+    labeller : Labeller
+        The domains; see `geodomain.statistics.contact_walls.with_walls`.
+    settings : ContactSettings
+        Classes of distance, and how distances are measured.
+    along : (HolePaths, Intervals), optional
+        The holes and the intervals of the samples; distances along holes need them.
     """
-    placed: Bools = np.asarray(np.isfinite(read.points).all(axis=1))
-    usable = np.flatnonzero(placed)
-    labels = labels_at(labeller, read.points[usable])
-    own = (labels == codes[0]) | (labels == codes[1])
-    valued = ~np.isnan(read.grades[usable])
-    kept = own & valued
-    chosen, labels = usable[kept], labels[kept]
-    sides = np.where(labels == codes[0], 0, 1)
-    edge: float | None
-    if asked.along == "hole" and holes is not None and rows is not None:
-        thin = asked.bin / 64
-        away = measure_along(holes.paths, rows, chosen, labels, codes, labeller, thin)
-        edge = 0.0 if np.isfinite(away.contact).any() else None
-    else:
-        points = read.points[chosen]
-        walls = find_walls(labeller, codes, points, asked.max, asked.bin)
-        away = walls.measure(points, sides, asked.max, labeller)
-        edge = None if walls.contact is None else walls.edge
-    near = away.contact <= asked.max
-    measured = near & (away.contact <= away.other)
-    taken = chosen[measured]
-    counts = {
-        "rows": len(placed),
-        "measured": len(taken),
-        "farther": int((~near).sum()),
-        "other_wall": int((near & ~measured).sum()),
-        "other_domain": int((~own).sum()),
-        "without_grade": int((own & ~valued).sum()),
-        "unplaced": int((~placed).sum()),
-    }
-    part = Measured(
-        sides[measured],
-        away.contact[measured],
-        read.grades[taken],
-        read.weights[taken],
-        read.holes[taken],
-    )
-    return part, counts, edge
+
+    def __init__(
+        self,
+        read: PlacedSamples,
+        labeller: Labeller,
+        settings: ContactSettings,
+        along: tuple[HolePaths, Intervals] | None = None,
+    ) -> None:
+        self._read, self._labeller, self._settings, self._along = read, labeller, settings, along
+        self._placed: Bools = np.asarray(np.isfinite(read.points).all(axis=1))
+        self._usable = np.flatnonzero(self._placed)
+        self._labels = labels_at(labeller, read.points[self._usable])
+        self._pieces: WallPieces | None = None
+
+    def find_all_walls(self) -> bool:
+        """Find the walls of all labels at once, which saves time if several contacts are wanted.
+
+        Return whether they fit into memory; otherwise each contact finds its own walls.
+        """
+        settings, points = self._settings, self._read.points[self._usable]
+        pieces = WallPieces(self._labeller, points, settings.max, settings.bin)
+        self._pieces = None if pieces.too_many else pieces
+        return not pieces.too_many
+
+    def contact(self, grade: str, labels: tuple[str, str], codes: tuple[int, int]) -> Contacts:
+        """Return the grade by distance from the contact of two labels, which have these codes.
+
+        The `edge` of the result is None if no wall separates the labels.
+        """
+        measured, counts, edge = self._measured(codes)
+        tally = Tally(measured, self._settings)
+        classes, sides = tally.rows(labels)
+        return Contacts(
+            between=labels,
+            grade=grade,
+            settings=self._settings,
+            rows=classes,
+            sides=sides,
+            step=tally.step(),
+            counts=counts,
+            weighted=self._read.weighted,
+            edge=edge,
+            negative=self._read.negative.count,
+            notes=tuple(self._read.negative.notes()),
+            findings=(),
+            dips="",
+            colours=self._labeller.domains.colours,
+        )
+
+    def _measured(self, codes: tuple[int, int]) -> tuple[Measured, dict[str, int], float | None]:
+        """Return the measured samples, the number of rows by case, and the error of the edges.
+
+        The error is None if no wall separates the labels.
+        """
+        read, settings = self._read, self._settings
+        own = (self._labels == codes[0]) | (self._labels == codes[1])
+        valued = ~np.isnan(read.grades[self._usable])
+        kept = own & valued
+        chosen, labels = self._usable[kept], self._labels[kept]
+        sides = np.where(labels == codes[0], 0, 1)
+        edge: float | None
+        if settings.along == "hole" and self._along is not None:
+            paths, rows = self._along
+            thin = settings.bin / 64
+            away = measure_along(paths, rows, chosen, labels, codes, self._labeller, thin)
+            edge = 0.0 if np.isfinite(away.contact).any() else None
+        else:
+            points = read.points[chosen]
+            pieces = self._pieces or WallPieces(
+                self._labeller, points, settings.max, settings.bin, codes
+            )
+            walls = pieces.between(codes, points)
+            away = walls.measure(points, sides, settings.max, self._labeller)
+            edge = None if walls.contact is None else walls.edge
+        near = away.contact <= settings.max
+        measured = near & (away.contact <= away.other)
+        taken = chosen[measured]
+        counts = {
+            "rows": len(self._placed),
+            "measured": len(taken),
+            "farther": int((~near).sum()),
+            "other_wall": int((near & ~measured).sum()),
+            "other_domain": int((~own).sum()),
+            "without_grade": int((own & ~valued).sum()),
+            "unplaced": int((~self._placed).sum()),
+        }
+        part = Measured(
+            sides[measured],
+            away.contact[measured],
+            read.grades[taken],
+            read.weights[taken],
+            read.holes[taken],
+        )
+        return part, counts, edge
 
 
 @with_keywords((ContactSettings, HoleSettings, TableSettings), ContactFileKeywords)
@@ -505,7 +550,7 @@ def contacts_file(
         own = among(
             ContactKeywords, {name: each for name, each in own.items() if name in _OF_SAMPLES}
         )
-    found = contacts(
+    result = contacts(
         table,
         sources.domains,
         between,
@@ -519,13 +564,13 @@ def contacts_file(
         **own,
     )
     # Drawn before any file is written: matplotlib may be missing.
-    picture = None if kind is None else picture_of([found.draw()], kind)
+    picture = None if kind is None else picture_of([result.draw()], kind)
     if output is not None:
-        write_columns(found.columns, output, overwrite=overwrite)
+        write_columns(result.columns, output, overwrite=overwrite)
     if chart is not None and picture is not None:
         with open_target(chart, overwrite=overwrite) as target:
             target.write(memoryview(picture))
-    return found
+    return result
 
 
 _OF_SAMPLES = {"bin", "max", "along", "x", "y", "z", "points_are_middles"}

@@ -77,13 +77,13 @@ class Groups:
     def of(self, values: Floats) -> Iterator[Group]:
         """Yield the rows of each domain in the order of the labels, and then those of all."""
         samples = self.samples
-        known = ~np.isnan(values)
-        used = known if self.weights is None else known & ~np.isnan(self.weights)
+        valued = ~np.isnan(values)
+        used = valued if self.weights is None else valued & ~np.isnan(self.weights)
         every = np.flatnonzero(used)
         if samples.column is not None and samples.rows:
             codes, count = self._domains, len(samples.labels)
             totals, missing, usable = (
-                np.bincount(codes[mask], minlength=count) for mask in (slice(None), ~known, used)
+                np.bincount(codes[mask], minlength=count) for mask in (slice(None), ~valued, used)
             )
             order = every[np.argsort(codes[every], kind="stable")]
             ends = np.cumsum(usable)
@@ -97,7 +97,7 @@ class Groups:
                         int(totals[code] - missing[code] - usable[code]),
                         order[ends[code] - usable[code] : ends[code]],
                     )
-        lost = int((~known).sum())
+        lost = int((~valued).sum())
         yield Group("", True, samples.rows, lost, samples.rows - lost - len(every), every)
 
     def placed(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:

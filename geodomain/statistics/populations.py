@@ -192,21 +192,21 @@ class Population:
 
         The statistics follow from the sums up to the cap, so no array of cut values is needed.
         """
-        kept = int(np.searchsorted(self.values, cap, side="right"))
-        below = kept * ONE if self._weights is None else self._weight_sums.up_to(kept)
+        count_below = int(np.searchsorted(self.values, cap, side="right"))
+        below = count_below * ONE if self._weights is None else self._weight_sums.up_to(count_below)
         above, total = self._total - below, self._total
         limit = Fraction(cap)
-        mean = (Fraction(self._products.up_to(kept)) + limit * above) / total
+        mean = (Fraction(self._products.up_to(count_below)) + limit * above) / total
         far = (limit - Fraction(self._centre)) ** 2 * above
-        squares = Fraction(self._deviations.up_to(kept)) + far
+        squares = Fraction(self._deviations.up_to(count_below)) + far
         cut_mean = min(nearest_float(*mean.as_integer_ratio()), cap, self.maximum)
         variance = self._variance(squares, mean) if cap > self.minimum else 0.0
         removed = 1 - mean / self._exact_mean if self._exact_mean > 0 else None
         return Cut(
             cap=cap,
             percentile=nearest_float(100 * below, total),
-            samples=len(self) - kept,
-            holes=self._holes_after(kept),
+            samples=len(self) - count_below,
+            holes=self._holes_after(count_below),
             mean=cut_mean,
             variance=variance,
             cv=_cv(cut_mean, variance),
@@ -258,10 +258,10 @@ class Population:
         """Limit a mean to the range of the values, because rounded products may move it beyond."""
         return min(max(mean, self.minimum), self.maximum)
 
-    def _holes_after(self, kept: int) -> int | None:
+    def _holes_after(self, count_below: int) -> int | None:
         if self._holes is None:
             return None
-        return int(np.searchsorted(self._first_places, len(self) - kept))
+        return int(np.searchsorted(self._first_places, len(self) - count_below))
 
     @cached_property
     def _first_places(self) -> NDArray[np.intp]:

@@ -198,7 +198,8 @@ class Statistics:
         lines: list[str] = []
         for title, cells in self._tables():
             lines += [*[""] * bool(lines), title, *text_table(cells)]
-        return in_lines([*lines, *[""] * bool(self.notes), *self.notes])
+        notes = self._shown_notes()
+        return in_lines([*lines, *[""] * bool(notes), *notes])
 
     def __repr__(self) -> str:
         """Return the numbers of rows, grades and domains as text."""
@@ -211,7 +212,7 @@ class Statistics:
 
     def _repr_html_(self) -> str:
         """Return tables for a notebook."""
-        notes = [*self.notes, *(f"warning: {text}" for text in self.warnings)]
+        notes = [*self._shown_notes(), *(f"warning: {text}" for text in self.warnings)]
         tables = [
             html_table(title, cells, headings=headings)
             for title, (headings, *cells) in self._tables()
@@ -226,8 +227,22 @@ class Statistics:
             own = [row for row in every if row.grade == grade]
             whole = [row for row in own if row.cap is None]
             yield f"{grade}{by}", _columns_shown(_SHOWN, whole, self.weight)
-            if cut := [row for row in own if row.cap is not None]:
+            if cut := [row for row in own if row.samples_cut]:
                 yield f"{grade}, top cuts{by}", _columns_shown(_CUTS, cut, self.weight)
+
+    def _shown_notes(self) -> list[str]:
+        """Return the notes below the printed tables: caps that cut nothing, and `notes`."""
+        lines = []
+        capped = [row for row in (*self.rows, *self.totals) if row.cap is not None]
+        for grade, cap in dict.fromkeys((row.grade, row.cap) for row in capped):
+            same = [row for row in capped if (row.grade, row.cap) == (grade, cap)]
+            below = {row.domain for row in same} - {row.domain for row in same if row.samples_cut}
+            domains = counted(len(below - {ALL}), "domain")
+            if ALL in below:
+                lines.append(f"{grade}: no value is above the cap {cap:g}")
+            elif below:
+                lines.append(f"{grade}: {domains} without a value above the cap {cap:g}")
+        return [*lines, *self.notes]
 
 
 class _Shown(NamedTuple):
@@ -318,7 +333,7 @@ def _columns_shown(
 ) -> list[list[str]]:
     """Return the cells of a printed table; the first row holds the headings."""
     both = any(row.weights == "declustered" for row in rows)
-    kept = []
+    shown_columns = []
     for column in columns:
         texts = [column.text(row) for row in rows]
         needed = {
@@ -328,8 +343,8 @@ def _columns_shown(
         }.get(column.heading, bool({*texts} - {"", "-", "0"}))
         if column.always or needed:
             heading = weight if column.heading == "weight" else column.heading
-            kept.append([heading, *texts])
-    return [list(line) for line in zip(*kept, strict=True)]
+            shown_columns.append([heading, *texts])
+    return [list(line) for line in zip(*shown_columns, strict=True)]
 
 
 def described(row: StatsRow, population: Population, weight: float) -> StatsRow:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +29,7 @@ from geodomain.formats.parquet import open_samples
 from geodomain.formats.registry import is_workspace
 from geodomain.progress import Progress
 from geodomain.settings import among
-from geodomain.statistics.settings import StatsSettings, WeightSettings
+from geodomain.statistics.settings import ReportSettings, StatsSettings, WeightSettings
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame, LocalFrame
 from geodomain.tables.in_memory import NAME, BlockFrame
@@ -69,11 +70,11 @@ class _Weights(NamedTuple):
 
 def _weights(settings: WeightSettings, names: Sequence[str], sized: bool, table: str) -> _Weights:
     """Return what rows are weighted by: what the caller says, or else volume or length."""
-    given = settings.weight
-    if isinstance(given, str):
-        return _Weights(given, (names[find_column(names, given, table)],))
-    if given is not None:
-        return _Weights(number=given)
+    weight = settings.weight
+    if isinstance(weight, str):
+        return _Weights(weight, (names[find_column(names, weight, table)],))
+    if weight is not None:
+        return _Weights(number=weight)
     if sized:
         return _Weights("volume")
     ends = [usual_column(names, role) for role in ("to", "from")]
@@ -216,6 +217,15 @@ class Samples:
         """Return the grades of all rows, NaN where missing, and release them: call this once."""
         return np.concatenate([np.empty(0), *self._values.pop(grade)])
 
+    def again(self, *, placed: bool = True) -> Samples:
+        """Return the same samples, whose grades can be taken once more.
+
+        With `placed` false, the coordinates are not used.
+        """
+        twin = copy(self)
+        twin._values, twin.placed = dict(self._values), placed
+        return twin
+
     def weights_of_rows(self) -> Floats | None:
         """Return the weights of all rows, NaN where missing; None if all weights are the same."""
         return np.concatenate(self._weights) if self._weights else None
@@ -241,9 +251,9 @@ class Samples:
             return np.full(count, weights.number) if weights.number != 1 else None
         if weights.columns:
             first, *others = (numbers(name) for name in weights.columns)
-            given = first - others[0] if others else first
-            self._refuse_negative(given)
-            return np.where(given > 0, given, np.nan)
+            lengths = first - others[0] if others else first
+            self._refuse_negative(lengths)
+            return np.where(lengths > 0, lengths, np.nan)
         return volumes_of(sizes) if weights.name and sizes is not None else None
 
     def _refuse_negative(self, weights: Floats) -> None:
@@ -271,7 +281,8 @@ def _hole_column(
         return None
     if settings.hole is not None:
         return names[find_column(names, settings.hole, table)]
-    return usual_column(names, "hole") if any(settings.caps(grades).values()) else None
+    needed = isinstance(settings, ReportSettings) or any(settings.caps(grades).values())
+    return usual_column(names, "hole") if needed else None
 
 
 def _label_column(settings: WeightSettings, names: Sequence[str], table: str) -> str | None:
@@ -357,13 +368,15 @@ def _of_intervals(
             return samples
     try:
         reading = Reading(text=among(TextKeywords, table), threads=threads)
-        found = read_table(path, "intervals", reading, also=None)
+        intervals = read_table(path, "intervals", reading, also=None)
     except TableError:
         if error is None:
             raise
         raise TableError(neither) from None
-    samples = Samples(settings, grades, found.names, options, found.name, sized=False, placed=False)
-    samples.add(None, None, found.column, slice(None))
+    samples = Samples(
+        settings, grades, intervals.names, options, intervals.name, sized=False, placed=False
+    )
+    samples.add(None, None, intervals.column, slice(None))
     return samples
 
 

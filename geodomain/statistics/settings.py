@@ -161,16 +161,16 @@ class StatsSettings(WeightSettings):
         ValueError
             If a cap is not a number, or for a grade that is not among `grades`.
         """
-        found: dict[str, set[float]] = {name: set() for name in grades}
+        by_grade: dict[str, set[float]] = {name: set() for name in grades}
         for name, value in _each_cap(self.cap):
             if not name and len(grades) != 1:
                 message = f"cap= must name a grade ({', '.join(grades)}), such as {grades[0]}=20"
                 raise ValueError(message)
-            if name and name not in found:
+            if name and name not in by_grade:
                 message = f"cap= names {name}; it must name a grade ({', '.join(grades)})"
                 raise ValueError(message)
-            found[name or grades[0]].add(value)
-        return {name: tuple(sorted(values)) for name, values in found.items()}
+            by_grade[name or grades[0]].add(value)
+        return {name: tuple(sorted(values)) for name, values in by_grade.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,11 +273,13 @@ class ValidateSettings(WeightSettings):
 def _each_cap(caps: Caps) -> list[tuple[str, float]]:
     """Return each cap with the name of its grade, which is empty if no grade is named."""
     if isinstance(caps, Mapping):
-        return [(name, cap) for name, one in caps.items() for _, cap in _each_cap(one)]
+        return [
+            (name, cap) for name, cap_or_caps in caps.items() for _, cap in _each_cap(cap_or_caps)
+        ]
     if isinstance(caps, str):
         return [read_cap(caps)]
     if isinstance(caps, Sequence):
-        return [cap for one in caps for cap in _each_cap(one)]
+        return [cap for cap_or_caps in caps for cap in _each_cap(cap_or_caps)]
     return [("", _finite(caps, f"cap= is {caps!r}; it must be a number"))]
 
 
@@ -326,6 +328,74 @@ class ContactSettings:
                 f"1 to {MOST_BINS:,} times bin"
             )
             raise ValueError(message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSettings(ValidateSettings, StatsSettings):
+    """Settings of the pages of domains in a report: those of `stats` and `validate`, and more.
+
+    Raises
+    ------
+    ValueError
+        If a value is invalid, or settings contradict each other.
+    """
+
+    contact_bin: float | None = setting(
+        None,
+        LENGTH,
+        "Width of the classes of distance from a contact, as bin= of contacts.  [default: 2, or "
+        "the usual length of the samples, rounded up, if that is more]",
+        hashed=True,
+        metavar="LENGTH",
+    )
+    contact_max: float | None = setting(
+        None,
+        LENGTH,
+        "Largest distance from a contact, as max= of contacts.  [default: 15 classes]",
+        hashed=True,
+        metavar="LENGTH",
+    )
+    distance_bands: str | float | Sequence[float] | None = setting(
+        None,
+        read_by("geodomain.statistics.settings.read_bands"),
+        "Distances from the nearest sample, with commas: the report shows the share of the volume "
+        "of each domain beyond each of them.  [default: half of, once and twice the spacing of the "
+        "holes]",
+        hashed=True,
+        metavar="LENGTH,...",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values, and settings that contradict each other."""
+        super().__post_init__()
+        # Each is read, to refuse what is invalid.
+        _ = self.bands, self.contact()
+
+    @property
+    def bands(self) -> tuple[float, ...]:
+        """The distances from the nearest sample, ascending; none if they are to be chosen."""
+        return () if self.distance_bands is None else read_bands(self.distance_bands)
+
+    def contact(self, length: float = 0.0) -> ContactSettings:
+        """Return the classes of distance from a contact; by default, at least `length` wide."""
+        width = self.contact_bin or max(ContactSettings.bin, length)
+        return ContactSettings(bin=width, max=self.contact_max or _CLASSES * width)
+
+
+# The number of classes of distance on each side of a contact in a report.
+_CLASSES = 15
+
+
+def read_bands(bands: str | float | Sequence[float]) -> tuple[float, ...]:
+    """Read distances from the nearest sample, and return them in ascending order.
+
+    Examples
+    --------
+    >>> read_bands("50,25")
+    (25.0, 50.0)
+    """
+    message = f"{bands!r} is not a list of distances above 0, such as 25,50,100"
+    return tuple(sorted({*_positive(bands, message)}))
 
 
 def read_cap(text: str) -> tuple[str, float]:
@@ -437,11 +507,11 @@ def read_names(names: str | Sequence[str]) -> tuple[str, str, str]:
     return words[0], words[1], words[2]
 
 
-def _positive(given: str | float | Sequence[float], message: str) -> tuple[float, ...]:
-    if isinstance(given, str):
-        given = given.split(",")  # type: ignore[assignment]  # texts are read as numbers
-    several = given if isinstance(given, Sequence) else [given]
-    numbers = tuple(_finite(one, message) for one in several)
+def _positive(value: str | float | Sequence[float], message: str) -> tuple[float, ...]:
+    if isinstance(value, str):
+        value = value.split(",")  # type: ignore[assignment]  # texts are read as numbers
+    several = value if isinstance(value, Sequence) else [value]
+    numbers = tuple(_finite(each, message) for each in several)
     if not numbers or min(numbers) <= 0:
         raise ValueError(message)
     return numbers
@@ -453,12 +523,12 @@ def _three(numbers: tuple[float, ...], message: str) -> Triple:
     return numbers[0], numbers[1], numbers[2]
 
 
-def _finite(given: str | float, message: str) -> float:
+def _finite(value: str | float, message: str) -> float:
     try:
-        number = float(given)
+        number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if not math.isfinite(number) or isinstance(given, bool):
+    if not math.isfinite(number) or isinstance(value, bool):
         raise ValueError(message)
     return number
 
@@ -466,10 +536,9 @@ def _finite(given: str | float, message: str) -> float:
 # --- The keywords of functions, for a type checker: a test compares them with the fields.
 
 
-class _WeightKeywords(TableKeywords, total=False):
-    """Keywords of `stats` and `validate`, and those for reading the table."""
+class _ClusterKeywords(TableKeywords, total=False):
+    """Keywords about weights of samples, and those for reading the table."""
 
-    column: str | None
     sample_weight: str | float | None
     decluster: str | float | Sequence[float] | None
     cell_ratio: str | Sequence[float] | None
@@ -477,15 +546,15 @@ class _WeightKeywords(TableKeywords, total=False):
     decluster_origins: int
 
 
-class StatsKeywords(_WeightKeywords, total=False):
-    """Keywords of `geodomain.stats`, and those for reading the table; all are optional."""
+class _CapKeywords(_ClusterKeywords, total=False):
+    """Keywords about top cuts."""
 
     hole: str | None
     cap: Caps
 
 
-class ValidateKeywords(_WeightKeywords, total=False):
-    """Keywords of `geodomain.validate`, and those for reading the blocks; all are optional."""
+class _SwathKeywords(_ClusterKeywords, total=False):
+    """Keywords about blocks, coordinates of samples, and slices."""
 
     block_weight: str | float | None
     sample_column: str | None
@@ -493,6 +562,26 @@ class ValidateKeywords(_WeightKeywords, total=False):
     swath: str | Sequence[str]
     step: str | float | Sequence[float] | None
     swath_axes: SwathAxes
+
+
+class StatsKeywords(_CapKeywords, total=False):
+    """Keywords of `geodomain.stats`, and those for reading the table; all are optional."""
+
+    column: str | None
+
+
+class ValidateKeywords(_SwathKeywords, total=False):
+    """Keywords of `geodomain.validate`, and those for reading the blocks; all are optional."""
+
+    column: str | None
+
+
+class ReportKeywords(_SwathKeywords, _CapKeywords, total=False):
+    """Keywords about the pages of domains in a report, and those for reading the blocks."""
+
+    contact_bin: float | None
+    contact_max: float | None
+    distance_bands: str | float | Sequence[float] | None
 
 
 class _ContactKeywords(TypedDict, total=False):

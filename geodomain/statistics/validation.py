@@ -31,7 +31,7 @@ from geodomain.statistics.charts import (
     SwathPanel,
     picture_of,
     require_picture,
-    validation_charts,
+    validation_figures,
 )
 from geodomain.statistics.declustering import Cell
 from geodomain.statistics.groups import (
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 # Probabilities of the quantiles, in thousandths: the percentiles, and more of them at both ends.
-_SHARES = tuple(Fraction(part, 1000) for part in (1, 2, 5, *range(10, 1000, 10), 995, 998, 999))
+SHARES = tuple(Fraction(part, 1000) for part in (1, 2, 5, *range(10, 1000, 10), 995, 998, 999))
 # Number of slices that the default thickness makes, and the largest number along an axis.
 _SLICES, _MOST_SLICES = 20, 1000
 _SMOOTHER = (
@@ -261,11 +261,11 @@ class Validation:
         ModuleNotFoundError
             If matplotlib is not installed.
         """
-        pages = [page for key, page in self._pages() if domain is None or key == domain]
+        pages = [page for key, page in self.pages() if domain is None or key == domain]
         if domain is not None and not pages:
             message = f"{shown(domain)} is not a domain with samples and blocks"
             raise ValueError(message)
-        (drawn,) = validation_charts([pages])
+        (drawn,) = validation_figures([pages])
         return drawn
 
     def __str__(self) -> str:
@@ -335,7 +335,7 @@ class Validation:
             lines.append(f"slices are along the axes of the model, with {self.frame}")
         return [*lines, _SMOOTHER, *self.notes]
 
-    def _pages(self) -> Iterator[tuple[str, DomainPage]]:
+    def pages(self) -> Iterator[tuple[str, DomainPage]]:
         """Yield the name and the charts of each domain with samples and blocks, and of all."""
         every = [*self.rows, self.total] if len(self.rows) != 1 else [*self.rows]
         for row in every:
@@ -362,13 +362,15 @@ class Validation:
                     block_curve=Curve(
                         shares, [each.block for each in pairs], row.block_mean, row.blocks_at_zero
                     ),
-                    swaths=[
-                        self._panel(row, axis)
-                        for axis in AXES
-                        if any(each.axis == axis for each in self.swaths)
-                    ],
+                    swaths=self.panels(row.domain),
                 ),
             )
+
+    def panels(self, domain: str) -> list[SwathPanel]:
+        """Return the swaths of a domain as they are drawn."""
+        rows = [row for row in (*self.rows, self.total) if row.domain == domain]
+        axes = {each.axis for each in self.swaths if each.domain == domain}
+        return [self._panel(row, axis) for row in rows for axis in AXES if axis in axes]
 
     def _panel(self, row: ValidationRow, axis: str) -> SwathPanel:
         """Return a swath of a domain as it is drawn."""
@@ -491,7 +493,9 @@ def validate(
     require_outputs(targets, [blocks, samples], overwrite=overwrite, formats="columns", chart=chart)
     with collect_warnings() as warned, show_progress(progress, "reading") as report_progress:
         weights = (settings.block_weight, settings.sample_weight)
-        options = _options_of(among(TableKeywords, keywords), (grade, own), weights)
+        options = options_of_both(
+            among(TableKeywords, keywords), [grade, weights[0]], [own, weights[1]]
+        )
         model = gather_samples(
             blocks, settings.of_blocks, [grade], among(TableKeywords, keywords), threads,
             report_progress, purpose="a comparison with samples", options=options[0],
@@ -501,37 +505,57 @@ def validate(
             samples, settings.of_samples(model.column), [own], {}, threads, report_progress,
             purpose="a comparison with blocks", options=options[1]._replace(x=x, y=y, z=z),
         )  # fmt: skip
-        work = _Work(model, drilled, settings, (grade, own), threads)
-        rows = work.compare()
-        for sentence in work.warnings(rows):
-            warn(sentence)
-        found = work.result(rows, warned)
+        result, _ = compare_samples(model, drilled, settings, (grade, own), threads, warned)
         # Drawn before any file is written: matplotlib may be missing.
-        picture = None if kind is None else _picture_of(found, kind)
+        picture = None if kind is None else _picture_of(result, kind)
         for path, record, records in (
-            (output, ValidationRow, [*found.rows, found.total]),
-            (quantile_table, QuantilePair, found.quantiles),
-            (swath_table, Swath, found.swaths),
+            (output, ValidationRow, [*result.rows, result.total]),
+            (quantile_table, QuantilePair, result.quantiles),
+            (swath_table, Swath, result.swaths),
         ):
             if path is not None:
                 write_columns(records_columns(record, records), path, overwrite=overwrite)
         if chart is not None and picture is not None:
             with open_target(chart, overwrite=overwrite) as target:
                 target.write(memoryview(picture))
-    return found
+    return result
 
 
-def _picture_of(found: Validation, kind: str) -> bytes:
+def _picture_of(validation: Validation, kind: str) -> bytes:
     """Return the charts as the bytes of a file: in a PDF, each domain has a page."""
-    pages = [page for _, page in found._pages()]
+    pages = [page for _, page in validation.pages()]
     groups = [[page] for page in pages] if kind == "pdf" and pages else [pages]
-    return picture_of(validation_charts(groups), kind)
+    return picture_of(validation_figures(groups), kind)
 
 
-def _options_of(
-    keywords: TableKeywords,
+def compare_samples(
+    blocks: Samples,
+    samples: Samples,
+    settings: ValidateSettings,
     grades: tuple[str, str],
-    weights: tuple[str | float | None, str | float | None],
+    threads: int | None,
+    warned: Sequence[str] = (),
+) -> tuple[Validation, dict[str, tuple[Side, Side]]]:
+    """Compare gathered blocks with gathered samples; `grades` are their columns of grades.
+
+    Returns
+    -------
+    Validation
+        The comparison, with the warnings `warned`.
+    dict of str to (Side, Side)
+        For each domain, and for ``"(all)"``, the samples and the blocks that are compared.
+    """
+    work = _Work(blocks, samples, settings, grades, threads)
+    rows = work.compare()
+    for sentence in work.warnings(rows):
+        warn(sentence)
+    return work.result(rows, warned), work.sides
+
+
+def options_of_both(
+    keywords: TableKeywords,
+    block_columns: Sequence[str | float | None],
+    sample_columns: Sequence[str | float | None],
 ) -> tuple[TableOptions, TableOptions]:
     """Return the options for reading the blocks, and those for the samples.
 
@@ -539,10 +563,10 @@ def _options_of(
     """
     blocks, samples = options_among(keywords), options_among(among(TextKeywords, keywords))
     samples = samples._replace(points_are_middles=blocks.points_are_middles)
-    columns = [
-        {plain_name(each) for each in pair if isinstance(each, str)}
-        for pair in zip(grades, weights, strict=True)
-    ]
+    ours, theirs = (
+        {plain_name(each) for each in some if isinstance(each, str)}
+        for some in (block_columns, sample_columns)
+    )
 
     def without(options: TableOptions, others: set[str]) -> TableOptions:
         return options._replace(
@@ -554,12 +578,11 @@ def _options_of(
             ),
         )
 
-    ours, theirs = columns
     return without(blocks, theirs - ours), without(samples, ours - theirs)
 
 
 @dataclass(frozen=True)
-class _Side:
+class Side:
     """The rows of one table in a domain that are compared.
 
     Attributes
@@ -596,7 +619,7 @@ class _Side:
         return int((self.values <= 0).sum())
 
 
-_NO_ROWS = _Side(0, 0, 0, 0, np.empty(0), None, None, np.empty((0, 3)))
+NO_ROWS = Side(0, 0, 0, 0, np.empty(0), None, None, np.empty((0, 3)))
 
 
 class _Work:
@@ -616,6 +639,7 @@ class _Work:
         self._unweighed: list[str] = []
         self._pairs: list[QuantilePair] = []
         self._swaths: list[Swath] = []
+        self.sides: dict[str, tuple[Side, Side]] = {}
         # Slices along the axes of a rotated model; the world's axes otherwise.
         turned_model = not np.array_equal(blocks.axes, np.eye(3))
         self._turned = turned_model and settings.swath_axes == "model"
@@ -639,8 +663,8 @@ class _Work:
         return [
             self._row(
                 key,
-                blocks[key][1] if key in blocks else _NO_ROWS,
-                *samples.get(key, (None, _NO_ROWS)),
+                blocks[key][1] if key in blocks else NO_ROWS,
+                *samples.get(key, (None, NO_ROWS)),
             )
             for key in [*keys, whole]
         ]
@@ -699,7 +723,7 @@ class _Work:
         yield from self._unweighed
 
     def _row(
-        self, key: tuple[bool, str], blocks: _Side, group: Group | None, samples: _Side
+        self, key: tuple[bool, str], blocks: Side, group: Group | None, samples: Side
     ) -> ValidationRow:
         """Return the row of a domain, and add its quantiles and slices."""
         whole, label = key
@@ -710,15 +734,18 @@ class _Work:
         if weights is not None:
             named = NEAREST if self._settings.cell == NEAREST else "cells"
             samples = replace(samples, weights=weights)
+        self.sides[domain] = samples, blocks
         ours, theirs = (
             Population(side.values, side.weights) if len(side) else None
             for side in (samples, blocks)
         )
-        mean, block_mean = (None if one is None else one.mean for one in (ours, theirs))
+        mean, block_mean = (
+            None if population is None else population.mean for population in (ours, theirs)
+        )
         if ours is not None and theirs is not None:
             self._pairs += [
                 QuantilePair(domain, float(share), ours.quantile(share), theirs.quantile(share))
-                for share in _SHARES
+                for share in SHARES
             ]
         for axis in self._settings.axes:
             self._swaths += self._slices(domain, axis, samples, blocks)
@@ -756,7 +783,7 @@ class _Work:
         )
 
     def _declustered(
-        self, group: Group | None, samples: _Side, blocks: _Side
+        self, group: Group | None, samples: Side, blocks: Side
     ) -> tuple[Floats | None, Cell | None]:
         """Return the declustered weights of samples, and the size of cells; None without them."""
         if group is None:
@@ -784,7 +811,7 @@ class _Work:
             return model.frame.to_local(points)[:, axis]
         return turned(points, model.axes, (0.0, 0.0, 0.0))[:, axis]
 
-    def _thicknesses(self, blocks: _Side, samples: _Side) -> tuple[float, ...]:
+    def _thicknesses(self, blocks: Side, samples: Side) -> tuple[float, ...]:
         """Return the thickness of the slices along each axis, given or chosen."""
         if self._settings.steps is not None:
             return self._settings.steps
@@ -799,7 +826,7 @@ class _Work:
                 chosen.append(_thickness(extent, 0.0))
         return tuple(chosen)
 
-    def _slices(self, domain: str, axis: int, samples: _Side, blocks: _Side) -> Iterator[Swath]:
+    def _slices(self, domain: str, axis: int, samples: Side, blocks: Side) -> Iterator[Swath]:
         """Yield the slices of a domain along an axis that have samples or blocks."""
         step = self._steps[axis]
         with np.errstate(over="ignore"):
@@ -875,12 +902,21 @@ class _Sums:
         return nearest_float(self._metals[place], weight) if weight else None
 
 
-def _side_of(groups: Groups, group: Group, values: Floats) -> _Side:
+def sides_of(groups: Groups, grade: str) -> dict[str, Side]:
+    """Return the rows of each domain, and of ``"(all)"``, that have a grade and coordinates."""
+    values = groups.values(grade)
+    return {
+        ALL if group.whole else group.domain: _side_of(groups, group, values)
+        for group in groups.of(values)
+    }
+
+
+def _side_of(groups: Groups, group: Group, values: Floats) -> Side:
     """Return the rows of a domain that have a grade, a weight and coordinates."""
     rows = groups.placed(group.rows)
     own = groups.weights_of(rows)
     lost = len(group.rows) - len(rows)
-    return _Side(
+    return Side(
         group.total, group.missing, group.without_weight, lost, values[rows], own, own,
         groups.points[rows],
     )  # fmt: skip

@@ -38,10 +38,7 @@ from geodomain.tables.options import table_options
 from geodomain.tables.settings import ColumnKeywords, TableKeywords
 from geodomain.tables.vendors import find_column
 from geodomain.volumes.tonnage import REST, MetalUnit, Places, Tonnage, Wanted, metal_unit
-from geodomain.volumes.tonnes_report import Tonnes as Tonnes
-from geodomain.volumes.tonnes_report import TonnesRow as TonnesRow
-from geodomain.volumes.tonnes_report import report as report
-from geodomain.volumes.tonnes_report import tonnage_warnings as tonnage_warnings
+from geodomain.volumes.tonnes_report import Tonnes, report, tonnage_warnings
 
 if TYPE_CHECKING:
     import pyvista

@@ -13,7 +13,7 @@ import numpy as np
 from click.testing import CliRunner, Result
 from wireframes import box
 
-from geodomain import label_file, report_file
+from geodomain import flag_file, label_file, report_file
 from geodomain.cli import main
 from geodomain.formats.wireframes import write_mesh
 
@@ -55,7 +55,7 @@ class Page(HTMLParser):
                 tables[self._table].append([])
             if tag in ("td", "th") and self._table:
                 tables[self._table][-1].append("")
-        if tag == "data":
+        if tag == "data" and self._table:
             self._value = said["value"]
 
     def handle_endtag(self, tag: str) -> None:
@@ -113,6 +113,29 @@ def labelled_model(folder: Path) -> Path:
         record=folder / "run.json",
     )
     return folder / "labelled.csv"
+
+
+def sampled_model(folder: Path) -> Path:
+    """Make the labelled model, holes (c.csv), their samples (a.csv), and these flagged (s.csv)."""
+    labelled_model(folder)
+    places = [(x + 0.4, y + 0.7) for x in (0, 2, 4, 6) for y in (1, 3, 5)]
+    collars = [f"H{n},{x},{y},4,4,0,-90" for n, (x, y) in enumerate(places)]
+    (folder / "c.csv").write_text("\n".join(["HOLE,X,Y,Z,DEPTH,AZIMUTH,DIP", *collars, ""]))
+    rows = [
+        f"H{n},{at / 2},{at / 2 + 0.5},{f'{(x * y + at) / 8:.4}' if (n + at) % 11 else ''}"
+        for n, (x, y) in enumerate(places)
+        for at in range(8)
+    ]
+    (folder / "a.csv").write_text("\n".join(["HOLE,FROM,TO,AU", *rows, ""]))
+    flag_file(
+        folder / "a.csv",
+        {"DYKE": folder / "dyke.stl", "ORE": folder / "ore.stl"},
+        folder / "s.csv",
+        collar=folder / "c.csv",
+        coordinates=True,
+        background="WASTE",
+    )
+    return folder
 
 
 def run(*words: str | Path) -> Result:

@@ -144,7 +144,8 @@ def test_tonnes_and_grades_are_those_of_the_command(labelled: Path) -> None:
     (row,) = (row for row in cut.domains if row.domain == "ORE" and row.cutoff is not None)
     assert float(above[3][4].replace(",", "")) == row.tonnes
     html = (labelled.parent / "report.html").read_text()
-    assert html.count("Histogram of AU in") == html.count("Grade-tonnage curve of AU in") == 2
+    # In the part about tonnes and grade, and on the pages of the two domains.
+    assert html.count("Histogram of AU in") == html.count("Grade-tonnage curve of AU in") == 4
 
 
 def test_tonnes_of_blocks_whose_lattice_shows_their_size(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from late import playwright
-from report_page import CHROMIUM, SOFTWARE
+from report_page import CHROMIUM, SOFTWARE, sampled_model
 from wireframes import box
 
-from geodomain import label_file, report_file
+from geodomain import Drillholes, label_file, report_file
 from geodomain.formats.wireframes import write_mesh
 
 pytestmark = [
@@ -316,3 +316,68 @@ def test_without_webgl_tables_and_sections_are_there(browser: Any, report: Path)
     page.get_by_role("button", name="Next").click()
     assert page.locator("figure:visible").get_attribute("data-section") != before
     blind.close()
+
+
+# --- Pages of domains.
+
+
+@pytest.fixture(scope="module")
+def domain_pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = sampled_model(tmp_path_factory.mktemp("pages"))
+    report_file(
+        folder / "labelled.csv",
+        folder / "pages.html",
+        domains={"DYKE": folder / "dyke.stl", "ORE": folder / "ore.stl"},
+        record=folder / "run.json",
+        holes=Drillholes(folder / "c.csv", None, folder / "a.csv"),
+        samples=folder / "a.csv",
+        grade="AU",
+        density=2.5,
+        contact_bin=0.5,
+        unit="m",
+    )
+    return folder / "pages.html"
+
+
+OUTSIDE = """() =>
+  [...document.querySelectorAll(".charts > svg, .contact > svg")].flatMap((svg) => {
+  const { width, height } = svg.viewBox.baseVal;
+  return [...svg.querySelectorAll("text")].filter((text) => {
+    const box = text.getBBox();
+    return box.x < -1 || box.y < -1 || box.x + box.width > width + 1 ||
+      box.y + box.height > height + 1;
+  }).map((text) => text.textContent);
+})"""
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+def test_pages_of_domains_fit_their_screen(browser: Any, domain_pages: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900}, offline=True)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(domain_pages.as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=20_000)
+    assert page.locator("article.domain").count() == 2
+    assert page.locator(".charts > svg, .contact > svg").count() >= 14
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(OUTSIDE) == [] and said == []
+    # A small section shows the large one, and is drawn itself.
+    link = page.locator("#domain-1 a.small").last
+    small = link.locator("use").bounding_box()
+    assert small is not None and small["width"] > 100
+    wanted = link.get_attribute("href")
+    link.click()
+    assert page.locator("figure:visible").get_attribute("id") == str(wanted).removeprefix("#")
+    page.close()
+
+
+def test_each_domain_begins_a_page_on_paper(browser: Any, domain_pages: Path) -> None:
+    page = browser.new_page()
+    page.goto(domain_pages.as_uri())
+    page.emulate_media(media="print")
+    breaks = page.evaluate(
+        """() => [...document.querySelectorAll("#domain-pages, .domain")].map(
+             (each) => getComputedStyle(each).breakBefore)"""
+    )
+    assert breaks == ["page", "auto", "page"]
+    page.close()

@@ -14,10 +14,11 @@ from wireframes import box
 from geodomain import Drillholes, report_file, tonnes_file
 from geodomain.domains.domain import Domain
 from geodomain.formats.wireframes import write_mesh
-from geodomain.reporting.grades import grade_axis
+from geodomain.reporting.grades import GradeClasses, grade_classes_of
 from geodomain.reporting.look import Ramp, orders_of
-from geodomain.reporting.svg import GradeAxis, curve_svg, grade_classes, histogram_svg
+from geodomain.reporting.svg import chart_svg, grade_classes
 from geodomain.reporting.tables import domains_table, rounded, volume
+from geodomain.statistics.charts import Series, between, curve_chart, histogram_chart, log_axis
 
 
 @pytest.fixture
@@ -244,7 +245,7 @@ def test_a_legend_is_in_the_order_of_the_domains(labelled: Path) -> None:
 
 def test_a_negative_grade_does_not_make_thousands_of_bars() -> None:
     values = np.array([-99.0, 0.5, 1.0, 2.0])
-    axis = grade_axis(values, -99.0, 2.0)
+    axis = grade_classes_of(values, -99.0, 2.0)
     assert len(axis.edges) < 40 and axis.edges[0] <= -99 and axis.edges[-1] >= 2
 
 
@@ -259,14 +260,18 @@ def test_a_difference_of_nothing_has_no_sign(tmp_path: Path) -> None:
 def test_grades_that_span_orders_of_magnitude_have_a_log_axis(labelled: Path) -> None:
     rng = np.random.default_rng(1)
     spread = rng.lognormal(0, 2, 5000)
-    axis = grade_axis(spread, float(spread.min()), float(np.quantile(spread, 0.99)))
-    assert axis.is_log and axis.marks == [0.01, 0.1, 1, 10, 100]
+    axis = grade_classes_of(spread, float(spread.min()), float(np.quantile(spread, 0.99)))
+    assert axis.is_log
+    marks = log_axis("AG", float(axis.edges[0]), float(axis.edges[-1])).ticks
+    assert [text for _, text in marks] == ["0.01", "0.1", "1", "10", "100"]
     low, high = np.quantile(spread, [0.01, 0.99])
     assert axis.edges[0] <= low and axis.edges[-1] >= high
     assert np.allclose(np.diff(np.log10(axis.edges)), np.diff(np.log10(axis.edges))[0])
     narrow = rng.normal(50, 5, 5000)
-    axis = grade_axis(narrow, float(narrow.min()), float(np.quantile(narrow, 0.99)))
-    assert not axis.is_log and axis.marks == [0, 20, 40, 60] and axis.edges[0] == 0
+    axis = grade_classes_of(narrow, float(narrow.min()), float(np.quantile(narrow, 0.99)))
+    assert not axis.is_log and axis.edges[0] == 0
+    marks = between("AU", 0.0, float(axis.edges[-1]), 6).ticks
+    assert [text for _, text in marks] == ["0", "20", "40", "60"]
     first, *rows = labelled.read_text().split()
     values = rng.lognormal(0, 2, len(rows)).round(4)
     rows = [f"{row},{value}" for row, value in zip(rows, values, strict=True)]
@@ -284,17 +289,27 @@ def test_no_volume_of_a_histogram_is_lost(labelled: Path) -> None:
     (svg, *_) = re.findall(
         r"<svg [^>]*><title[^>]*>Histogram of AU in ORE.*?</svg>", text_of(labelled)
     )
-    heights = [float(one) for one in re.findall(r'<rect [^>]*height="([\d.]+)"', svg)]
+    (bars,) = re.findall(r'class="bars" d="(.*?)"', svg)
+    tops = [(float(foot), float(y)) for foot, y in re.findall(r"M\S+ (\S+?)V([\d.]+)h", bars)]
     top = float(re.findall(r'text-anchor="end">([\d.]+)%</text>', svg)[-1]) / 100
-    assert sum(heights) / (214 - 52) * top == pytest.approx(1, abs=0.01)
+    assert sum(foot - y for foot, y in tops) / 162 * top == pytest.approx(1, abs=0.01)
+
+
+def test_classes_hold_all_of_the_weight() -> None:
+    classes = GradeClasses(np.array([0.1, 1.0, 10.0]), is_log=True)
+    shares = classes.shares(np.array([0.0, 0.01, 5.0, 50.0]), np.array([1.0, 1.0, 1.0, 1.0]))
+    assert shares.tolist() == [0.25, 0.5]
 
 
 def test_axes_end_at_round_numbers() -> None:
-    axis = GradeAxis(np.array([0.0, 1, 2]))
-    svg = histogram_svg("A", "#123456", axis, np.array([0.37, 0.63]), 1.1, "h", "AU, g/t")
+    series = [Series("blocks", [0.37, 0.63], 1.1, "#123456")]
+    edges = np.array([0.0, 1, 2])
+    chart = histogram_chart("A", "AU, g/t", edges, series, is_log=False, what="of volume")
+    svg = chart_svg(chart, "h", "Histogram")
     assert [f">{share}%<" in svg for share in (0, 20, 40, 60, 80)] == [True] * 5
     assert ">AU, g/t</text>" in svg and "mean 1.1" in svg
-    svg = curve_svg("A", "#123456", [0, 1], [1.3e6, 4e5], [1.5, None], "c", "AU, g/t")
+    chart = curve_chart("A", "#123456", [0, 1], [1.3e6, 4e5], [1.5, None], "AU, g/t")
+    svg = chart_svg(chart, "c", "Curve")
     assert ">1.5 M</text>" in svg and ">cut-off AU, g/t</text>" in svg and ">tonnes</text>" in svg
 
 

@@ -16,7 +16,8 @@ from geodomain.reporting.blocks import Geometry, geometry_of, read_blocks
 from geodomain.reporting.planes import Section
 from geodomain.reporting.scene import boundary_faces, coarser
 from geodomain.reporting.sections import is_cut
-from geodomain.reporting.svg import cut_rows, merge_rectangles, ticks
+from geodomain.reporting.svg import cut_rows, merge_rectangles
+from geodomain.statistics.charts import ticks
 from geodomain.synthetic.scenes import geodesic_sphere
 from geodomain.tables.frames import LocalFrame
 from geodomain.tables.options import table_options

@@ -26,9 +26,10 @@ from geodomain import (
 )
 from geodomain.errors import DomainError, TableError
 from geodomain.formats.wireframes import write_mesh
-from geodomain.reporting.look import colours_of, ramp_of, round_length, usual_ground, with_ground
+from geodomain.reporting.look import colours_of, ramp_of, usual_ground, with_ground
 from geodomain.reporting.planes import Section
 from geodomain.reporting.sections import lines_near
+from geodomain.statistics.charts import round_length
 
 __all__ = ["model"]
 pytestmark = needs("matplotlib")

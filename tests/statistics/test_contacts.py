@@ -18,7 +18,7 @@ from geodomain import Domain, DomainError, Domains, Drillholes, GeodomainWarning
 from geodomain.formats.wireframes import write_mesh
 from geodomain.labelling.labeller import Labeller
 from geodomain.statistics.contact_means import RESAMPLES, SEED, ContactStep, interval_of_mean
-from geodomain.statistics.contact_walls import find_walls, labels_at
+from geodomain.statistics.contact_walls import WallPieces, labels_at, touching_labels
 
 ORE = {"ORE": box((0, 0, 0), (100, 100, 50))}
 PAIR = ("ORE", "WASTE")
@@ -563,13 +563,19 @@ def check_random_walls(seed: int) -> None:
     labeller = Labeller(domains)
     assert (labels_at(labeller, points) == own).all()
     present = np.unique(own)
+    every = WallPieces(labeller, points, 20.0, 0.5)
     for first in present:
         for second in present[present > first]:
             pair = int(first), int(second)
             chosen = np.isin(own, pair)
             places, sides = points[chosen], np.where(own[chosen] == first, 0, 1)
-            walls = find_walls(labeller, pair, places, 20.0, 0.5)
+            walls = WallPieces(labeller, places, 20.0, 0.5, pair).between(pair, places)
             found = walls.measure(places, sides, np.inf, labeller)
+            # The walls of all labels at once have the same distances.
+            twin = every.between(pair, places)
+            same = twin.measure(places, sides, np.inf, labeller)
+            assert (same.contact == found.contact).all() and (same.other == found.other).all()
+            assert twin.edge == walls.edge
             contact = distance_from(faces_between(codes, first, {second}), places)
             with np.errstate(invalid="ignore"):
                 error = np.where(contact == found.contact, 0.0, np.abs(contact - found.contact))
@@ -582,6 +588,14 @@ def check_random_walls(seed: int) -> None:
                 with np.errstate(invalid="ignore"):
                     error = np.where(other == there, 0.0, np.abs(other - there))
                 assert error.max(initial=0.0) <= walls.edge * 2 + 1e-9
+
+
+def test_labels_touch_where_walls_have_them_on_both_sides() -> None:
+    """Two boxes share a face of 4 by 4, which both have; each has 5 other faces."""
+    pair = {"A": box((0, 0, 0), (4, 4, 4)), "B": box((4, 0, 0), (8, 4, 4))}
+    areas = touching_labels(Labeller(pair), 0.01)
+    assert areas == pytest.approx({(0, 1): 32.0, (0, 2): 80.0, (1, 2): 80.0})
+    assert touching_labels(Labeller({}), 0.01) == {}
 
 
 def test_distances_from_walls_in_force() -> None:

@@ -97,8 +97,9 @@ WASTE       1        0          0          1  0.1  0.1     0.1  0.1  0.1  0.1  0
 AU, top cuts, weighted by TO - FROM
 domain  cap  percentile  count  cut  holes cut  mean      CV  metal lost
 ORE       3          75      3    1          1  1.75  0.4738      12.50%
-WASTE     3         100      1    0          0   0.1       0       0.00%
 (all)     3          80      4    1          1  1.42  0.6991      12.35%
+
+AU: 1 domain without a value above the cap 3
 """
 
 

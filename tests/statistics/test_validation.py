@@ -389,7 +389,7 @@ def test_a_chart_has_distributions_and_swaths() -> None:
     figure = found.draw("ORE")
     probability, quantiles, *swaths = figure.axes
     assert probability.get_xscale() == "log" and quantiles.get_xlabel() == "quantiles of samples"
-    assert [axes.get_xlabel() for axes in swaths] == ["", "", "x", "z", "", ""]
+    assert [axes.get_xlabel() for axes in swaths] == ["", "x", "", "", "z", ""]
     waste = found.draw("WASTE").axes[0]
     assert "1 block at 0 or below: off the axis" in [text.get_text() for text in waste.texts]
     with pytest.raises(ValueError, match="'DYKE' is not a domain with samples and blocks"):

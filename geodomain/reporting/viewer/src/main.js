@@ -18,6 +18,10 @@ function stepThroughSections() {
   choice.addEventListener("change", () => show(Number(choice.value)));
   find("section-back").addEventListener("click", () => show(Number(choice.value) - 1));
   find("section-on").addEventListener("click", () => show(Number(choice.value) + 1));
+  // A small section of a domain links to the large one, which may be hidden.
+  document.querySelectorAll('a[href^="#section-"]').forEach((link) => {
+    link.addEventListener("click", () => show(Number(link.hash.slice("#section-".length))));
+  });
   find("strip").hidden = false;
   show(Math.max(0, figures.findIndex((figure) => figure.dataset.first)));
 }
