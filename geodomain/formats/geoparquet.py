@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 
-_KEY = b"geo"  # of the schema's metadata
-# Well-known binary of a point with z: byte order, type, three float64. The type is that of ISO, or
-# that of PostGIS.
+_KEY = b"geo"  # in the metadata of the schema
+# Well-known binary of a point with z: byte order, type, three float64. ISO and PostGIS have
+# different types.
 _BYTES = 29
 _TYPES = (1001, 0x80000001)
 _DEGREES = ("GeographicCRS", "DerivedGeographicCRS")
@@ -71,7 +71,7 @@ class PointColumn:
         return points
 
     def _decoded(self, array: Any, there: NDArray[np.bool_]) -> Floats:
-        """Return the coordinates of the points that are there, from well-known binary."""
+        """Return the coordinates of the points that are not missing, from well-known binary."""
         from pyarrow import types
 
         kind = np.int64 if types.is_large_binary(array.type) else np.int32
@@ -113,9 +113,9 @@ def point_column(metadata: dict[bytes, bytes] | None, table: str) -> PointColumn
     if not metadata or _KEY not in metadata:
         return None
     try:
-        told = json.loads(metadata[_KEY])
-        name = str(told["primary_column"])
-        column = told["columns"][name]
+        description = json.loads(metadata[_KEY])
+        name = str(description["primary_column"])
+        column = description["columns"][name]
         kinds = column.get("geometry_types", [])
         encoding = column["encoding"]
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -138,7 +138,7 @@ def refuse_degrees(crs: Any, whose: str) -> None:
 
 
 def _parts(crs: Any) -> Sequence[dict[str, Any]]:
-    """Return a CRS and the systems of which it consists."""
+    """Return a CRS and the coordinate reference systems that it consists of."""
     if not isinstance(crs, dict):
         return []
     inner = [*crs.get("components", []), *([crs["source_crs"]] if "source_crs" in crs else [])]
