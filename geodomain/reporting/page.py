@@ -28,8 +28,8 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.reporting import tables
 from geodomain.reporting.blocks import Blocks, Geometry, ShownLabel, geometry_of
 from geodomain.reporting.compare import Comparison
+from geodomain.reporting.domain_figures import DomainFigures
 from geodomain.reporting.domain_pages import (
-    DomainFigures,
     PageStyle,
     Picture,
     figures_json,

@@ -24,7 +24,7 @@ from geodomain.labelling.settings import LabelSettings
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.blocks import read_blocks
 from geodomain.reporting.compare import compare_files
-from geodomain.reporting.domain_pages import DomainRequest, gather_figures
+from geodomain.reporting.domain_figures import DomainRequest, gather_figures
 from geodomain.reporting.grades import GradeSettings, grade_settings
 from geodomain.reporting.look import (
     NearHoles,
