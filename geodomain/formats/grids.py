@@ -144,8 +144,8 @@ def _spacing(local: Floats, name: str) -> Floats:
         size[axis], count = steps[0], count * len(places)
     if not size.all() or count != len(local):
         message = (
-            f"{name} has no block sizes, and its blocks do not fill a lattice whose steps would be the "
-            "sizes: name the size columns, or give the size of all blocks, with dx=, dy= and dz="
+            f"{name} has no block sizes, and its blocks do not fill a lattice that would give "
+            "them: name the size columns, or give the size of all blocks, with dx=, dy= and dz="
         )
         raise TableError(message)
     return np.broadcast_to(size, local.shape)
