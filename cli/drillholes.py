@@ -215,11 +215,12 @@ def flag(**arguments: Any) -> None:
 
     With --collar, SAMPLES.csv is a table of intervals along drillholes: hole, from, to. It may be
     Parquet; the output is then Parquet too. It may also be a sheet of Excel (FILE.xlsx:SHEET); the
-    output is then .xlsx or text. Of a geoh5 workspace, it is FILE.geoh5:GROUP/TABLE; the output is
-    then a copy of the workspace. Without --collar, each row needs the coordinates of the middle of
-    the sample (SAMPLES.csv may then also be a table of blocks), and --rotation turns samples from a
-    local grid into world coordinates. Rows without coordinates are counted, and get the label of
-    --unassigned.
+    output is then .xlsx or text. It may also be a table in a geoh5 workspace
+    (FILE.geoh5:GROUP/TABLE); the output is then a copy of the workspace.
+
+    Without --collar, each row needs the coordinates of the middle of the sample (SAMPLES.csv may
+    then also be a table of blocks), and --rotation turns samples from a local grid into world
+    coordinates. Rows without coordinates are counted, and get the label of --unassigned.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -573,7 +574,7 @@ def _value_of(text: str) -> tuple[str, float]:
     "--logged",
     metavar="COLUMN",
     help="Column of codes in an --intervals file, such as rock types. Each change of the code "
-    "along a hole is a point, without an orientation.",
+    "along a hole gives a point, without an orientation.",
 )
 @_between_option(
     "CODE CODE",
@@ -594,8 +595,8 @@ def _value_of(text: str) -> tuple[str, float]:
     callback=options.finite,
     default=0.0,
     metavar="LENGTH",
-    help="With --logged: if the code changes across a gap of at most LENGTH that is not logged, "
-    "the point is in the middle of the gap.  [default: 0]",
+    help="With --logged: put a point in the middle of each unlogged gap of at most LENGTH across "
+    "which the code changes.  [default: 0]",
 )
 @click.option(
     "--feature",
@@ -628,9 +629,9 @@ def surface_points(as_json: bool, quiet: bool, **arguments: Any) -> None:
     changes (--logged). At a wireframe, the orientation is the normal of the triangle: upwards for a
     surface, outwards for a solid. A logged contact has no orientation.
 
-    OUT.csv (-o) has the columns X, Y, Z, feature_name, val, nx, ny, nz for LoopStructural, and X,
-    Y, Z, formation for GemPy, and then hole and depth. GemPy reads orientations from a file of
-    their own: X, Y, Z, G_x, G_y, G_z, formation.
+    OUT.csv (-o) has the columns X, Y, Z, feature_name, val, nx, ny, nz for LoopStructural, or X, Y,
+    Z, formation for GemPy; in both, hole and depth follow. GemPy reads orientations from a second
+    file (--orientations): X, Y, Z, G_x, G_y, G_z, formation, hole, depth.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -673,7 +674,7 @@ def surface_points(as_json: bool, quiet: bool, **arguments: Any) -> None:
 def _refuse_two_lists(
     solids: dict[str, list[str]], surfaces: dict[str, list[str]], arguments: dict[str, Any]
 ) -> None:
-    """Raise a usage error if wireframes are given both one by one and as a list."""
+    """Raise a usage error if both --domains and single wireframes are given."""
     if (solids or surfaces) and arguments["domains"]:
         message = (
             "--domains already lists solids and surfaces: give either --domains, or --solid and "

@@ -476,8 +476,8 @@ def shell(
 
     LABELLED is any block model that `geodomain label` reads, with a column of labels. Blocks may
     have different sizes, and may be rotated. Where two labels meet, both wireframes have the same
-    triangles. Without --smooth, the wireframes label the blocks of the model exactly as they are
-    labelled. With --smooth, the summary states how many blocks would change their label, and how
+    triangles. Without --smooth, the wireframes give each block of the model the label that it has.
+    With --smooth, the summary states how many blocks would change their label, and how
     the volume of each label changes. The summary goes to stderr.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
@@ -488,7 +488,7 @@ def shell(
     _refuse(
         {
             "give either --only LABEL or --all": bool(only) == every,
-            "-o - is no file: wireframes are written to a file, such as ore.dxf": (
+            "-o - is stdout, but wireframes are written to a file: use -o ore.dxf": (
                 arguments["output"] == "-"
             ),
         }

@@ -287,14 +287,14 @@ Example:
 @drillholes.intervals_option
 @drillholes.within_option
 @options.samples_option(
-    "Samples for the pages of domains. With --collar: hole, from, to and grades; samples "
-    "without a label column are labelled by the wireframes. Otherwise with coordinates and "
-    "domains, as for 'geodomain validate'.  [default: the first --intervals file, if "
+    "Samples for the pages of domains. With --collar, a table with hole, from, to and grades; if "
+    "it has no label column, the wireframes label the samples. Otherwise a table with coordinates "
+    "and domains, as for 'geodomain validate'.  [default: the first --intervals file, if "
     "--sample-grade is given]"
 )
 @options.sample_grade_option(
-    "Column of the samples with the grade of --grade; several in the order of --grade. With "
-    "--within, samples along the drawn holes have colours by the first.  [default: --grade]",
+    "Grade column of the samples. May be repeated, in the order of --grade. With --within, the "
+    "first also colours the samples along the drawn holes.  [default: --grade]",
     multiple=True,
 )
 @_classes_option(
@@ -306,8 +306,8 @@ Example:
 )
 @density_unit_option()
 @grade_option(
-    "Column of a grade: the page has its statistics and histograms by domain and, with --density, "
-    "its grade-tonnage curves. May be repeated."
+    "Grade column: the page shows its statistics and histograms by domain, and with --density its "
+    "grade-tonnage curves. May be repeated."
 )
 @cutoff_option()
 @grade_unit_option()
@@ -393,7 +393,7 @@ def report(
         print_text(done, err=True)
 
 
-def _take_samples(given: dict[str, Any]) -> None:
+def _take_samples(arguments: dict[str, Any]) -> None:
     """Complete the samples: with --sample-grade alone, they are the first --intervals file.
 
     Raises
@@ -401,15 +401,15 @@ def _take_samples(given: dict[str, Any]) -> None:
     click.UsageError
         If there are no samples for --sample-grade, or no grade for --samples.
     """
-    if given["sample_grade"] and not given["samples"]:
-        if not given["collar"] or not given["intervals"]:
+    if arguments["sample_grade"] and not arguments["samples"]:
+        if not arguments["collar"] or not arguments["intervals"]:
             message = (
                 "--sample-grade is a column of samples: also give --samples, or --collar and "
                 "--intervals"
             )
             raise click.UsageError(message)
-        given["samples"] = given["intervals"][0]
-    if given["samples"] and not given["sample_grade"] and not given["grade"]:
+        arguments["samples"] = arguments["intervals"][0]
+    if arguments["samples"] and not arguments["sample_grade"] and not arguments["grade"]:
         message = "--samples needs --sample-grade or --grade: the column of their grade"
         raise click.UsageError(message)
 

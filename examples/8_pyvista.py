@@ -7,8 +7,8 @@ accessor ``.geodomain``, and ``pyvista.read`` reads the formats of mining packag
 # %%
 # Read the wireframes
 # ~~~~~~~~~~~~~~~~~~~
-# ``geodomain demo demo`` writes the same deposit from a shell. Here its solids go into a drawing,
-# and ``pyvista.read`` returns the layers of the drawing by their names.
+# ``geodomain demo demo`` writes the same deposit from a shell. Here its solids are written to a
+# drawing (.dxf), and ``pyvista.read`` returns the layers of the drawing by their names.
 import pyvista as pv
 
 import geodomain
@@ -22,7 +22,7 @@ print(solids.keys())
 # %%
 # Check them
 # ~~~~~~~~~~
-# A solid must be closed. Otherwise ``weld`` and ``fill_holes`` repair it.
+# A solid must be closed. ``weld`` and ``fill_holes`` can close an open one.
 for name in solids.keys():  # noqa: SIM118
     print(name, solids[name].geodomain.check().closed, solids[name].geodomain.volume_report())
 
@@ -38,7 +38,8 @@ blocks = grid.geodomain.label(domains, background="WASTE")
 # %%
 # Add up tonnes
 # ~~~~~~~~~~~~~
-# Shares of cells give the tonnes of ore more exactly than labels of whole cells.
+# Tonnes of labels count whole cells. Shares of cells measure the volume inside the wireframes more
+# exactly.
 print(blocks.geodomain.tonnes(density=2.7))
 blocks = blocks.geodomain.proportions(domains)
 
@@ -69,7 +70,8 @@ plotter.screenshot("pyvista.png")
 plotter.close()
 
 # %%
-# The shares of the ore add up to its volume, less what the dyke cuts off.
+# The shares of the ore add up to the volume of its wireframes. They include the part that the dyke
+# cuts off; with ``proportions="priority"``, they do not.
 ore = sum(solids[name].geodomain.volume_report().volume for name in names[:2])
 volume = blocks.cell_data["prop_ore"].sum() * 10 * 10 * 5
 assert blocks.n_cells == grid.n_cells and "domain" not in grid.cell_data

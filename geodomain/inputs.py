@@ -106,7 +106,7 @@ class GempyElement(Protocol):
 
     @property
     def edges(self) -> ArrayLike | None:
-        """Indices of vertices, (t, 3), in spite of the name."""
+        """Vertex indices of triangles, (t, 3), despite the name."""
 
 
 OfTrimesh: TypeAlias = FacedSurface | Scene | LoopSurface | GempyElement
@@ -330,7 +330,7 @@ def _of_element(element: GempyElement, name: str) -> Mesh:
     """Return the mesh of a GemPy element; GemPy moves its vertices to world coordinates."""
     called = str(element.name) if name == _UNNAMED else name
     if not isinstance(element.vertices, np.ndarray) or not isinstance(element.edges, np.ndarray):
-        message = f"{called} has no mesh: compute the model of GemPy first, with its meshes"
+        message = f"{called} has no mesh: compute the model of GemPy first, with meshes"
         raise MeshError(message)
     return Mesh(element.vertices, element.edges, name=called)
 

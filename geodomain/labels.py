@@ -66,7 +66,7 @@ def label(
     what : table, points, grid or path
         The blocks or points.
     domains : mapping, sequence of Domain and Stack, Domains, model, or path
-        As for the function that is called. A model of LoopStructural or GemPy is also taken: see
+        As for the function that is called. It may also be a model of LoopStructural or GemPy: see
         `model_domains`.
     output : path or None
         The file or folder to write. Required if `what` is a path, and not allowed otherwise. If

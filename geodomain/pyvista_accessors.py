@@ -35,7 +35,7 @@ DataT = TypeVar("DataT", bound=pyvista.DataSet)
 
 
 class _Labelling(Generic[DataT]):
-    """The methods that grids and points share: their answers are arrays of cells or of points."""
+    """The methods that grids and points share; they return arrays of cells or of points."""
 
     _noun, _of_points = "the grid", False
 
@@ -46,7 +46,8 @@ class _Labelling(Generic[DataT]):
     def _dataset(self) -> DataT:
         """The data set of the accessor.
 
-        PyVista 0.48 stores the accessor in the data set. That cycle is never freed, so it is cut.
+        PyVista 0.48 stores the accessor in the data set. That reference cycle would never be freed,
+        so it is broken here.
         """
         vars(self._held).pop("geodomain", None)
         return self._held
@@ -59,7 +60,7 @@ class _Labelling(Generic[DataT]):
         inplace: bool = False,
         **keywords: object,
     ) -> DataT:
-        """Add the name of the domain of each cell of a grid, or of each point.
+        """Add an array with the domain of each cell of a grid, or of each point.
 
         Parameters
         ----------
@@ -85,7 +86,7 @@ class _Labelling(Generic[DataT]):
     def contains(
         self, mesh: MeshLike, *, column: str = "inside", inplace: bool = False, **keywords: object
     ) -> DataT:
-        """Add whether the centre of each cell, or each point, is inside a mesh, exactly.
+        """Add an array that says whether each cell's centre, or each point, is inside a mesh.
 
         Parameters
         ----------
@@ -108,7 +109,7 @@ class _Labelling(Generic[DataT]):
         inplace: bool = False,
         **keywords: object,
     ) -> DataT:
-        """Add the distance of the centre of each cell, or of each point, from meshes.
+        """Add arrays with the distance of each cell's centre, or of each point, from meshes.
 
         Parameters
         ----------
@@ -134,7 +135,7 @@ class _Labelling(Generic[DataT]):
         raise NotImplementedError
 
     def _with(self, arrays: Mapping[str, NDArray[np.generic]], inplace: bool) -> DataT:
-        """Return the data set with new arrays; the last array of numbers becomes active."""
+        """Return the data set with new arrays; the last numeric array becomes active."""
         for name in arrays:
             if not (isinstance(name, str) and name):
                 message = f"column={name!r} is not the name of an array: give a text"
@@ -150,7 +151,7 @@ class _Labelling(Generic[DataT]):
         return made
 
     def _warn_of_single(self) -> None:
-        """Warn of float32 coordinates so large that they are accurate to 0.01 or worse."""
+        """Warn of float32 coordinates that are so large that their rounding is 0.01 or more."""
         dataset = self._dataset
         if isinstance(dataset, pyvista.RectilinearGrid):
             parts = [np.asarray(axis) for axis in (dataset.x, dataset.y, dataset.z)]
@@ -161,12 +162,12 @@ class _Labelling(Generic[DataT]):
         if resolution >= COARSE:
             warn(
                 f"{self._noun} has coordinates in single precision (float32), which are only "
-                f"accurate to {resolution:g} here: make them with float64 points"
+                f"accurate to {resolution:g} here: make {self._noun} from float64 points"
             )
 
 
 class GridAccessor(_Labelling[pyvista.DataSet]):
-    """What geodomain does with the cells of a grid.
+    """Methods for the cells of a grid.
 
     The cells are the blocks of a block model; a cell array is a column.
     """
@@ -174,7 +175,7 @@ class GridAccessor(_Labelling[pyvista.DataSet]):
     def proportions(
         self, domains: DomainsLike, *, inplace: bool = False, **keywords: object
     ) -> pyvista.DataSet:
-        """Add the share of each cell in each domain, computed from the triangles.
+        """Add arrays with the share of each cell in each domain, computed from the triangles.
 
         Parameters
         ----------
@@ -235,7 +236,7 @@ class GridAccessor(_Labelling[pyvista.DataSet]):
 
 
 class PointsAccessor(_Labelling[DataT]):
-    """What geodomain does with points: their labels become arrays of the points."""
+    """Methods for points: labels become arrays of the points."""
 
     _noun, _of_points = "the data set", True
 
@@ -246,7 +247,7 @@ class PointsAccessor(_Labelling[DataT]):
 
 
 class SurfaceAccessor(PointsAccessor[pyvista.PolyData]):
-    """What geodomain does with a surface: check, repair and measure it, and label its points."""
+    """Methods for a surface: check, repair and measure it, and label its points."""
 
     def check(self) -> MeshReport:
         """Count and locate the faults of the surface; see `geodomain.check`."""
@@ -290,8 +291,8 @@ class SurfaceAccessor(PointsAccessor[pyvista.PolyData]):
         Returns
         -------
         pyvista.PolyData
-            As for `weld`; the field data have the numbers of triangles added, ``fill_added``, of
-            holes filled, ``fill_filled``, and of holes left open, ``fill_left_open``.
+            As for `weld`. The field data have the number of new triangles, ``fill_added``, and the
+            numbers of filled and of open holes, ``fill_filled`` and ``fill_left_open``.
         """
         result = geodomain.fill_holes(self._dataset, max_edges)
         filled = sum(hole.filled for hole in result.holes)

@@ -1,8 +1,8 @@
 """The reader of geodomain's formats for ``pyvista.read``.
 
-PyVista 0.48 and later imports this module when a file with one of its extensions is first read.
-The entry points ``pyvista.readers`` of `pyproject.toml` list the extensions: those of geodomain's
-formats that PyVista does not read itself.
+The entry points ``pyvista.readers`` of `pyproject.toml` list the extensions of geodomain's formats
+that PyVista does not read itself. PyVista 0.48 and later imports this module when it first reads a
+file with one of them.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def read(path: str, **table: Unpack[TableKeywords]) -> pyvista.DataSet | pyvista
         return cast("pyvista.DataSet", read_grid(path, table_options(**table)))
     if table:
         what = "a project" if meshes is not None and meshes.contents else "a wireframe"
-        message = f"{place.name} is {what}, which has no option {min(table)}="
+        message = f"{place.name} is {what}: {min(table)}= is an option for block models only"
         raise TypeError(message)
     if meshes is not None and meshes.contents:
         return _read_elements(place, meshes)
@@ -96,12 +96,12 @@ def _is_of_blocks(path: str, head: Head, meshes: Format | None) -> bool:
         of_blocks = [e for form in FORMATS if form.open_blocks for e in form.extensions]
         return head.extension in (*TEXT, *of_blocks)
     if meshes.contents:
-        return False  # it may be both
+        return False  # it may hold wireframes and blocks
     if meshes.holds_blocks:
         return loaded(meshes.holds_blocks)(path)
     if format_of_blocks(path) is not TEXT_TABLES:
         return True
-    # Tables may resemble some formats.
+    # A table may look like a file of some wireframe formats.
     unsure = meshes.sure is not None and not meshes.sure(head)
     return unsure and head.extension not in meshes.extensions
 
@@ -138,7 +138,7 @@ _SHARED = (".msh", ".xml")
 
 
 def _is_of_meshio(extension: str, meshes: Format | None) -> bool:
-    """Return whether a file has an extension of meshio's, and no format of this extension."""
+    """Return whether meshio must read a file: no format of its extension recognises it."""
     return extension in _SHARED and (meshes is None or extension not in meshes.extensions)
 
 

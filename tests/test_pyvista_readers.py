@@ -396,7 +396,9 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path, monkeypatch: pytest.M
     from geodomain.pyvista_readers import read
 
     geodomain.write_mesh(cube(), tmp_path / "h.dxf")
-    with pytest.raises(TypeError, match=r"^h\.dxf is a wireframe, which has no option dx=$"):
+    with pytest.raises(
+        TypeError, match=r"^h\.dxf is a wireframe: dx= is an option for block models only$"
+    ):
         read(str(tmp_path / "h.dxf"), dx=10)
     (tmp_path / "i.omf").write_bytes(omf_models.omf1(names=("A",)))
     with pytest.raises(TypeError, match=r"^i\.omf is a project, which has no option dx=$"):

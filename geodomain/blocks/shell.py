@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 Smoothing = Literal["none", "surfacenets"]
 
-# A body that loses this share of its volume by smoothing is named in a warning.
+# A warning names a body that loses this share of its volume by smoothing.
 _LOSS = 0.05
 # Blocks that are compared at a time, to find blocks that overlap.
 _COMPARED = 900_000
@@ -199,7 +199,7 @@ def shell(
         A labelled block model, in any format that `label_file` takes. Without sizes, blocks must
         form a lattice, whose steps are the sizes.
     only : str or sequence of str, optional
-        Labels to make wireframes of. Blocks with other labels count as outside. By default, each
+        Labels that get a wireframe. Blocks with other labels count as outside. By default, each
         label gets a wireframe; blocks without a label are outside.
     column : str
         The column of labels.
@@ -208,7 +208,7 @@ def shell(
         SurfaceNets (Gibson, 1998). It needs blocks of one lattice.
     output : path, optional
         File for the wireframes; see `write_mesh` for the formats. For several labels, it must be a
-        format that stores several: .dxf, .ts, .omf, .geoh5 or .dtm.
+        format for several solids: .dxf, .ts, .omf, .geoh5 or .dtm.
     overwrite : bool
         Whether an existing output may be replaced.
     progress
@@ -244,17 +244,17 @@ def shell(
     Where blocks of a label touch along an edge only, this edge belongs to four triangles.
     `geodomain.check` reports such edges; labels are still well defined.
 
-    Coordinates of corners are computed once for each plane of corners, as the decimals that exact
-    arithmetic gives. Rotated models are made in their own frame, and each vertex is then rotated
-    once.
+    All corners in one plane have the same coordinate: the decimal number that exact arithmetic
+    gives. The wireframes of a rotated model are made along the axes of its blocks, and each vertex
+    is then rotated once.
 
     Examples
     --------
     >>> import geodomain, pandas
     >>> blocks = pandas.DataFrame({"X": [5, 15], "Y": [5, 5], "Z": [5, 5], "DX": [10, 10],
     ...     "DY": [10, 10], "DZ": [10, 10], "domain": ["ORE", "WASTE"]})
-    >>> found = geodomain.shell(blocks)
-    >>> [(label.name, label.triangles, label.wireframe_volume) for label in found.labels]
+    >>> shells = geodomain.shell(blocks)
+    >>> [(label.name, label.triangles, label.wireframe_volume) for label in shells.labels]
     [('ORE', 12, 1000.0), ('WASTE', 12, 1000.0)]
     """
     began = time.perf_counter()
@@ -521,7 +521,7 @@ class _Collected:
 
 
 def _stacked(chunks: Sequence[Floats]) -> Floats:
-    """Return all rows of some chunks, column-major."""
+    """Return the rows of all chunks, column-major."""
     return np.concatenate([np.empty((3, 0)), *(chunk.T for chunk in chunks)], axis=1).T
 
 

@@ -1,9 +1,9 @@
 """Smooth the walls between the blocks of a lattice by VTK's SurfaceNets.
 
 SurfaceNets (S. F. F. Gibson, Constrained elastic surface nets, 1998) moves the corners of walls
-towards the middle of their neighbours, and keeps each within a part of a block of its place, so
-that few centroids change sides. A corner has one new place for all labels, so the solids on both
-sides of a wall still share its triangles.
+towards the middle of their neighbours, by less than half a block, so that few centroids change
+sides. A corner moves once for all labels, so the solids on both sides of a wall still share its
+triangles.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def smoothed(boxes: Boxes, codes: NDArray[np.int32]) -> tuple[WallTriangles, Wal
     corners, quads = _nets(grid, steps, smooth=False)
     moved, same = _nets(grid, steps, smooth=True)
     if not np.array_equal(quads, same):
-        message = "this version of VTK changes faces when it smooths: use smooth='none'"
+        message = "this version of VTK changes the faces that it smooths: use smooth='none'"
         raise TableError(message)
-    # The first corner of the blocks is half a step above the centre of the padding. Newer versions
-    # of VTK have several points at a corner where walls touch along an edge: they become one.
+    # The first corner of the blocks is half a step above the centre of the padding. At a corner
+    # where walls touch along an edge, newer versions of VTK have several points: they are merged.
     shape = tuple(len(each) for each in boxes.places)
     cells = np.rint(corners / steps - 0.5).astype(np.int64)
     keys, point = np.unique(np.ravel_multi_index(tuple(cells.T), shape), return_inverse=True)
@@ -134,7 +134,7 @@ def _sides(
 
 
 def bodies(sharp: Floats, smooth: Floats, triangles: Ints) -> list[Body]:
-    """Return the connected parts of a solid, without hollows."""
+    """Return the connected parts of a solid, without its voids."""
     part, count = shells(triangles, len(sharp))
     volumes = []
     for vertices in (sharp, smooth):

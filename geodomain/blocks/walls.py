@@ -1,10 +1,10 @@
 """The walls between labelled boxes, as triangles that fit together.
 
-A wall is a rectangle with one label below it and another above, along x, y or z. Blocks of any
-sizes meet at walls: faces are cut against each other on the indices of their corners, so no
-coordinate is compared. Equal neighbouring walls become one. Then every wall is cut into triangles
-once, with all corners of other walls on its edges as vertices, so there are no T-junctions, and the
-solids on both sides of a wall have the same triangles.
+A wall is a rectangle across x, y or z with one label below it and another label above it. Blocks
+may have any sizes. Faces are cut where they overlap; this compares the indices of corners, never
+coordinates. Neighbouring walls with the same two labels are joined. Then every wall is cut into
+triangles once. Corners of other walls on its edges become vertices, so there are no T-junctions,
+and the solids on both sides of a wall have the same triangles.
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ from geodomain.errors import TableError
 
 # The label code of everything that belongs to no solid.
 OUTSIDE = -1
-# Rounding of corners, in units of the last place of the largest coordinate: that of centre -
-# size / 2 alone, and that of a rotation too.
+# Bounds of the rounding of corners, in units in the last place of the largest coordinate: for
+# centre - size / 2 alone, and with a rotation.
 _ULPS, _TURNED_ULPS = 8, 64
 # Corners of rounded centres and sizes are equal within this share of the smallest size.
 _NEAR = 5e-3
-# Rounded corners open slits between blocks: the share of the outer area that closing them removes.
+# Rounded corners open slits between blocks. Slits are closed if this removes more than this share
+# of the area of the boundary.
 _SLITS = 0.01
 _MOST_DECIMALS = 9
 # Most cells of a lattice, for each block, that are stored as an array.
 _CELLS_OF_A_BLOCK, _FEWEST_CELLS = 64, 1 << 27
-# Pairs of faces that are compared at a time, and corners of a face packed into one integer.
+# Pairs of faces that are compared at a time; bound of the integers into which faces are packed.
 _PAIRS, _PACKED = 1 << 22, 2**62
 # Most bins that a face enters, on average.
 _BINS = 16
-# Most spans of an axis that are numbered by a table.
+# Largest table that numbers the spans of an axis.
 _TABLE = 1 << 22
 # Directions across each axis, so that the first, the second and the axis are right-handed.
 _ACROSS = ((1, 2), (2, 0), (0, 1))
 
 
 class Boxes(NamedTuple):
-    """Boxes by the indices of their corners; equal corners have the same index.
+    """Boxes as indices of their corners; equal corners have the same index.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class Boxes(NamedTuple):
         return cells <= most and all(bool((high - low == 1).all()) for low, high in sides)
 
     def lattice(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the code of each cell, (x + 2, y + 2, z + 2), with a layer of OUTSIDE around."""
+        """Return the code of each cell in a layer of OUTSIDE, (x + 2, y + 2, z + 2)."""
         shape = [len(each) + 1 for each in self.places]
         memory.require(10 * int(np.prod(shape)), "a lattice of blocks", TableError)
         grid = np.full(shape, OUTSIDE, np.int32)
@@ -80,7 +81,7 @@ class Walls(NamedTuple):
     Attributes
     ----------
     plane : int64
-        Index of the corner at which the wall is.
+        Index of the corner coordinate at which the wall is.
     first, second : two arrays of int64 each
         Indices of the corners at which the wall begins and ends, along the two other axes.
     below, above : int32
@@ -140,10 +141,10 @@ def corner_noise(points: Floats, *, turned: bool) -> float:
 
 
 def boxes_of(centres: Floats, sizes: Floats, *, noise: float, rounded: bool = False) -> Boxes | int:
-    """Return boxes whose equal corners have exactly one coordinate.
+    """Return boxes; corners that count as equal have one coordinate.
 
-    Each coordinate is computed once: the number with the fewest decimals within the rounding of the
-    corners there. So corners of text tables are the decimals that exact arithmetic gives.
+    This coordinate is the number with the fewest decimals within the rounding of these corners. So
+    the corners of a text table are the decimals that exact arithmetic gives.
 
     Parameters
     ----------
@@ -152,14 +153,14 @@ def boxes_of(centres: Floats, sizes: Floats, *, noise: float, rounded: bool = Fa
     noise : float
         Largest rounding error of centre - size / 2; see `corner_noise`.
     rounded : bool
-        Whether the file has rotated centres, with few decimals. Then corners that are equal within
-        1/200 of the smallest size count as equal. Of other files, they do so only if this closes
-        slits between blocks.
+        Whether the file has rotated centres, with few decimals. Then corners within 1/200 of the
+        smallest size count as equal. In other files, they do so only if this closes slits between
+        blocks.
 
     Returns
     -------
     Boxes or int
-        The index of a block that is thinner than the rounding of its corners, if there is one.
+        The boxes; or the index of a block that is thinner than the rounding of its corners.
     """
     fine = [_Corners.of(centres[:, axis], sizes[:, axis], noise) for axis in range(3)]
     coarse = [each.coarser() for each in fine]
@@ -176,7 +177,7 @@ def boxes_of(centres: Floats, sizes: Floats, *, noise: float, rounded: bool = Fa
 
 
 class _Corners(NamedTuple):
-    """Distinct ends of blocks along an axis, ascending, and the groups that count as equal.
+    """Distinct ends of blocks along an axis, ascending, in groups whose ends count as equal.
 
     `low` and `high` are the indices of each block's ends. `first` marks the first end of each
     group.
@@ -228,7 +229,7 @@ class _Corners(NamedTuple):
 
 
 def _boxes(axes: Sequence[_Corners]) -> Boxes | int:
-    """Return the boxes, or the index of a block whose ends count as equal."""
+    """Return the boxes, or the index of a block whose two ends count as equal."""
     low, high = [], []
     for axis in axes:
         group = (np.cumsum(axis.first) - 1).astype(np.int32)
@@ -260,7 +261,7 @@ def _area(boxes: Boxes) -> float:
 def find_walls(boxes: Boxes, codes: NDArray[np.int32]) -> list[Walls]:
     """Return the walls across x, y and z: where the labels on both sides differ.
 
-    Boxes must not overlap. A box with the code OUTSIDE counts as no box.
+    Boxes must not overlap. Boxes with the code OUTSIDE are ignored.
     """
     if boxes.is_lattice:
         grid = boxes.lattice(codes)
@@ -375,9 +376,9 @@ class _Faces(NamedTuple):
         return Walls(self.plane, self.first, self.second, *sides)
 
     def meeting(self, others: _Faces) -> tuple[Ints, Ints]:
-        """Return the pairs of faces, one of each list, that overlap in their plane.
+        """Return the pairs of faces, one from each list, that overlap in their plane.
 
-        Faces are sorted into rectangular bins of their plane, of the usual size of a face.
+        The faces of a plane are sorted into rectangular bins of about the size of a face.
         """
         if not len(self.plane) or not len(others.plane):
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -407,7 +408,7 @@ class _Faces(NamedTuple):
                 self._common(others, a, b), bins, own, strict=True
             ):
                 inside &= begins < ends
-                inside &= begins // width == bin_of[entry]  # a pair in several bins counts in one
+                inside &= begins // width == bin_of[entry]  # count a pair in one of its bins only
             pairs.append((a[inside], b[inside]))
         mine, its = zip(*pairs, strict=True)
         return np.concatenate(mine), np.concatenate(its)
@@ -441,7 +442,7 @@ class _Faces(NamedTuple):
     def bare(self, others: _Faces, a: Ints, b: Ints) -> list[_Faces]:
         """Return the parts of faces that meet no face of the other list.
 
-        A face that is met in part is cut at the corners of the faces that it meets.
+        A face that others cover in part is cut at the corners of these faces.
         """
         area = (self.first[1] - self.first[0]) * (self.second[1] - self.second[0])
         ends = self._common(others, a, b)
@@ -457,9 +458,10 @@ class _Faces(NamedTuple):
         return _Faces(self.plane[rows], (a[rows], b[rows]), (c[rows], d[rows]), self.codes[rows])
 
     def _cut(self, partial: Bools, owners: Ints, ends: Sequence[tuple[Ints, Ints]]) -> _Faces:
-        """Return the pieces of faces outside the rectangles `ends`, in the faces `owners`.
+        """Return the parts of the `partial` faces that no rectangle covers.
 
-        Each face is cut into a small lattice of its own, at the ends of its rectangles.
+        `ends` are the ends of the rectangles, and `owners` is the face of each. Every face is cut
+        into a small lattice at the ends of its rectangles.
         """
         number = np.cumsum(partial) - 1
         faces, some = np.flatnonzero(partial), partial[owners]
@@ -507,7 +509,7 @@ class _Faces(NamedTuple):
 
 
 def _bin_sizes(spans: Sequence[tuple[Ints, Ints]]) -> list[int]:
-    """Return sizes of bins along both directions, so that faces enter few bins on average.
+    """Return sizes of bins along both directions; faces enter few such bins on average.
 
     `spans` are the ends of all faces along both directions.
     """
@@ -534,7 +536,7 @@ def _spread(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def _joined(walls: Walls) -> Walls:
-    """Join walls with the same labels into larger rectangles, along both directions in turn."""
+    """Join walls with the same labels into larger rectangles, in both directions by turns."""
     while True:
         count = len(walls.plane)
         walls = _in_rows(_swapped(_in_rows(_swapped(walls))))
@@ -547,7 +549,7 @@ def _swapped(walls: Walls) -> Walls:
 
 
 def _in_rows(walls: Walls) -> Walls:
-    """Join each row of walls of one width along their first direction."""
+    """Join neighbouring walls of equal width along their first direction."""
     if not len(walls.plane):
         return walls
     begin, end = walls.first
@@ -570,9 +572,10 @@ def _in_rows(walls: Walls) -> Walls:
 def triangulated(walls: Sequence[Walls], places: Sequence[Floats]) -> WallTriangles:
     """Cut walls into triangles that share whole edges.
 
-    A wall without other corners on its edges becomes two triangles. A diagonal halves other walls,
-    if each half has such corners on one edge only: they are joined to the corner across this edge.
-    In the rest, triangles lead from the middle of the wall to each part of its edges.
+    Corners of other walls may lie on the edges of a wall. A wall without them becomes two
+    triangles. Otherwise a diagonal halves the wall, if each half then has such corners on one of
+    its two edges at most: they are joined to the opposite corner of the half. If no diagonal does,
+    the wall gets a vertex in its middle, which is joined to each part of its edges.
     """
     counts = [len(each) for each in places]
     corners = [_corners_of(each, axis) for axis, each in enumerate(walls)]
@@ -612,7 +615,7 @@ def _corners_of(walls: Walls, axis: int) -> Ints:
 
 
 def _along(place: Ints, counts: Sequence[int], axis: int) -> tuple[Ints, Ints]:
-    """Return the vertices sorted along the lines of an axis, and each vertex's place there."""
+    """Return the vertices sorted along lines of an axis, and the position of each vertex."""
     u, v = _ACROSS[axis]
     line = (place[:, u] * counts[v] + place[:, v]) * counts[axis] + place[:, axis]
     order = line.argsort()
@@ -624,8 +627,8 @@ def _along(place: Ints, counts: Sequence[int], axis: int) -> tuple[Ints, Ints]:
 class _Way(NamedTuple):
     """A way to halve a wall by a diagonal; edge i leads from corner i to the next corner.
 
-    `halves` are the two edges of each half, and `across` is for each edge the corner of its half
-    that is not on it.
+    `halves` has the two edges of each half. `across` has, for each edge, the opposite corner of its
+    half.
     """
 
     halves: tuple[tuple[int, int], tuple[int, int]]
@@ -640,10 +643,10 @@ def _fans(
 ) -> tuple[Ints, Ints, Ints]:
     """Return triangles, the wall of each triangle, and the walls that need a vertex in the middle.
 
-    `corners` has the vertices of each wall, counter-clockwise. `u` and `v` are the vertices
-    along both directions, as of `_along`. New vertices are numbered from `fresh`.
+    `corners` has the vertices of each wall, counter-clockwise. `u` and `v` are the results of
+    `_along` for both directions. New vertices are numbered from `fresh`.
     """
-    # For each edge: its direction, its first vertex along it, and whether the wall runs backwards.
+    # Each edge: its direction, its corners along it, and whether the wall traverses it backwards.
     edges = ((u, 0, 1, False), (v, 1, 2, False), (u, 3, 2, True), (v, 0, 3, True))
     begin = np.stack([where[corners[:, a]] for (_, where), a, _, _ in edges], axis=1)
     end = np.stack([where[corners[:, b]] for (_, where), _, b, _ in edges], axis=1)
@@ -651,7 +654,7 @@ def _fans(
     halves = [[cut[:, a] & cut[:, b] for a, b in way.halves] for way in _WAYS]
     fits = np.stack([~(first | second) for first, second in halves], axis=1)
     middles = np.flatnonzero(~fits.any(axis=1))
-    tops = np.full((len(corners), 4), -1, np.int64)  # for each edge, the corner of its triangles
+    tops = np.full((len(corners), 4), -1, np.int64)  # for each edge, the apex of its triangles
     for way, mine in zip(_WAYS, (fits[:, 0], fits[:, 1] & ~fits[:, 0]), strict=True):
         rows = np.flatnonzero(mine)
         for usual, other in way.halves:

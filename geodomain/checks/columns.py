@@ -255,12 +255,12 @@ def refuse_nan(label: str, what: str = "a domain's name") -> None:
 
 
 def is_one_line(text: str) -> bool:
-    """Return whether a text is one line, not empty, without blanks around it."""
+    """Return whether a text is one line, is not empty, and has no blanks around it."""
     return text.splitlines() == [text] and text == text.strip()
 
 
 def require_rest_label(label: str, what: str) -> None:
-    """Raise DomainError for a label that reads back as another one, or as missing.
+    """Raise DomainError for a label that would be read back as another label, or as missing.
 
     `what` is the setting that states the label, such as "background". It may be empty.
     """

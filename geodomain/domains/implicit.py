@@ -1,14 +1,14 @@
-"""Make domains from implicit models: those of LoopStructural and of GemPy.
+"""Make domains from implicit models of LoopStructural and GemPy.
 
 Both libraries compute a scalar field for each group of conformable units, and know the values of
 the field at the contacts. Their own surfaces end at or near the box of the model, so they enclose
-nothing. Here a unit becomes a closed solid: the contacts of its field within the box, and the parts
-of the box's faces between them. A contact is one set of triangles, which the two units beside it
-share, so no block can be lost between them.
+nothing. This module makes a closed solid of each unit. The contacts of the unit, and the parts of
+the box's faces between them, bound the solid. A contact is one set of triangles, which the units on
+both sides share, so no block can be lost between them.
 
 The field is taken at the nodes of the model's own grid. Each cell of the grid is cut into six
-tetrahedra around a diagonal, and the field is linear in each tetrahedron. So a contact goes through
-each edge of the grid where the surface of LoopStructural does.
+tetrahedra around a diagonal, and the field is linear in each tetrahedron. So a contact crosses each
+edge of the grid at the same point as the surface of LoopStructural.
 
 The objects are recognised by their attributes; neither library is imported.
 """
@@ -35,7 +35,7 @@ from geodomain.query.locator import locate
 if TYPE_CHECKING:
     from geodomain.inputs import MeshLike
 
-    # What is read of the objects of both libraries, which have no types of their own.
+    # The attributes that this module reads; both libraries have no types of their own.
     class _Named(Protocol):
         name: str
 
@@ -125,16 +125,16 @@ def model_domains(model: ImplicitModel, *, as_stack: bool = False) -> Domains:
     as_stack : bool
         Return a `Stack` of the surfaces that the library itself made, instead of closed solids.
         Each vertical line must meet a surface at most once, so this is for units that are neither
-        overturned nor faulted, and the meshes of GemPy must not overlap themselves. Blocks beyond
-        the rim of a surface are labelled as if the surface went on level.
+        overturned nor faulted, and the meshes of GemPy must not overlap themselves. Beyond its rim,
+        a surface continues at the height of the nearest point of the rim.
 
     Returns
     -------
     Domains
         A closed solid for each unit, from young to old. A younger group of units erodes the older
         groups, because the first domain that contains a block labels it. Blocks outside the box of
-        the model get the background label, ``"OUTSIDE"``. Blocks inside it that the stratigraphic
-        column gives no unit get the label ``"NO UNIT"``.
+        the model get the background label, ``"OUTSIDE"``. Blocks inside the box that are in no unit
+        of the stratigraphic column get the label ``"NO UNIT"``.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def model_domains(model: ImplicitModel, *, as_stack: bool = False) -> Domains:
 
 
 class _Unit(NamedTuple):
-    """A unit: its name, the field above its base and up to its top, and the surface of its base."""
+    """A unit: its name, the values of the field at its base and top, and the base as a surface."""
 
     name: str
     low: float
@@ -211,7 +211,7 @@ def _solids(parts: _Parts) -> Domains:
     ]
     tops = [(group.field, group.units[0].high) for group in parts.groups]
     pieces += [(NO_UNIT, field, top, np.inf) for field, top in tops if np.isfinite(top)]
-    # Younger domains come first, so that this is what no other unit has.
+    # Younger domains come first, so this piece labels only what no other unit contains.
     lowest = parts.groups[-1]
     if np.isfinite(lowest.units[-1].low):
         pieces.append((parts.basement, lowest.field, -np.inf, lowest.units[-1].low))
@@ -232,7 +232,10 @@ def _stacked(parts: _Parts) -> Domains:
     units = [unit for group in parts.groups for unit in group.units]
     missing = [unit.name for unit in units if unit.surface is None]
     if missing:
-        message = f"the model has no surface for the base of {', '.join(missing)}: use solids"
+        message = (
+            f"the model has no surface for the base of {', '.join(missing)}: leave out as_stack= "
+            "to get solids"
+        )
         raise DomainError(message)
     surfaces = [as_mesh(cast("MeshLike", unit.surface), name=unit.name) for unit in units]
     for surface in surfaces:
@@ -240,9 +243,12 @@ def _stacked(parts: _Parts) -> Domains:
     names = [*(unit.name for unit in units), parts.basement]
     rising = [float(np.nanmean(np.diff(group.field, axis=2))) > 0 for group in parts.groups]
     if not all(rising):
-        # The column names units from young to old, and young units may be at the bottom.
+        # The units are sorted from young to old, and young units may be at the bottom.
         if len(rising) > 1:
-            message = "the groups of the model do not all grow upwards: use solids"
+            message = (
+                "the scalar fields of the groups do not all grow upwards: leave out as_stack= "
+                "to get solids"
+            )
             raise DomainError(message)
         surfaces, names = surfaces[::-1], names[::-1]
     zeros = np.zeros_like(parts.groups[0].field)
@@ -262,7 +268,7 @@ def _require_single(surface: Mesh) -> None:
     if twice:
         message = (
             f"the surface of {surface.name} lies above itself at {twice:,} of "
-            f"{len(below):,} places, so it is no surface of a stack: use solids"
+            f"{len(below):,} places, so a stack cannot use it: leave out as_stack= to get solids"
         )
         raise DomainError(message)
 
@@ -283,8 +289,8 @@ def _read_loop(model: _Loop, as_stack: bool) -> _Parts:
         if kind in ("ONLAPUNCONFORMITY", "DOMAINFAULT"):
             what = "an onlap" if kind == "ONLAPUNCONFORMITY" else "a domain fault"
             message = (
-                f"the model has {what}, {feature.name}, whose units have no solids: of the "
-                "relations between groups, only erosion is known"
+                f"the model has {what}, {feature.name}, which geodomain cannot turn into solids: "
+                "between groups, only erosion is supported"
             )
             raise DomainError(message)
     surfaces: dict[str, object] = {}
@@ -300,7 +306,7 @@ def _read_loop(model: _Loop, as_stack: bool) -> _Parts:
                 continue
             message = (
                 f"the group {group.name} of the stratigraphic column is not a feature of the "
-                "model: give it the name of a feature by stratigraphic_column.group_mapping"
+                "model: give it the name of a feature in stratigraphic_column.group_mapping"
             )
             raise DomainError(message)
         feature = model.get_feature_by_name(group.name)
@@ -312,7 +318,7 @@ def _read_loop(model: _Loop, as_stack: bool) -> _Parts:
         groups.append(_Group(values.reshape(grid.shape), units))
     if not groups:
         message = (
-            "the stratigraphic column of the model has no unit: add units by "
+            "the stratigraphic column of the model has no unit: add units with "
             "model.stratigraphic_column.add_unit"
         )
         raise DomainError(message)
@@ -344,8 +350,8 @@ def _read_gempy(model: _Gempy, as_stack: bool) -> _Parts:
             continue
         if relation == "ONLAP":
             message = (
-                f"the group {group.name} of the model onlaps an older group, so its units have no "
-                "solids: of the relations between groups, only erosion is known"
+                f"the group {group.name} of the model onlaps an older group, which geodomain "
+                "cannot turn into solids: between groups, only erosion is supported"
             )
             raise DomainError(message)
         elements = [each for each in group.elements if getattr(each, "is_active", True)]
@@ -369,7 +375,7 @@ def _read_gempy(model: _Gempy, as_stack: bool) -> _Parts:
 
 
 def _cell_axis(low: float, high: float, count: int) -> Floats:
-    """Return the centres of cells, and the two ends, where the outer cells' values go on."""
+    """Return both ends and the centres of cells; outer cells extend their values to the ends."""
     edges = np.linspace(float(low), float(high), count + 1)
     return np.concatenate([edges[:1], 0.5 * (edges[1:] + edges[:-1]), edges[-1:]])
 
@@ -377,8 +383,8 @@ def _cell_axis(low: float, high: float, count: int) -> Floats:
 def _turn_of(grid: _GempyGrid) -> Floats | None:
     """Return the matrix (4, 3) from a turned grid to world coordinates; None if it is not turned.
 
-    The matrix is applied here, row by row. The bits of GemPy's own product depend on the number of
-    rows, so that the walls of two units would differ.
+    This module applies the matrix row by row. In GemPy's own product, the last bits depend on the
+    number of rows, so the walls of two units would differ.
     """
     pivot = np.array(grid.extent[::2], np.float64)
     scale = float(np.max(grid.extent[1::2] - pivot))
@@ -395,7 +401,7 @@ def _has_mesh(element: _GempyElement) -> bool:
 
 
 def _numbers(values: object) -> Floats:
-    """Return numbers of another library as an array."""
+    """Return numbers of another library as a float64 array."""
     return np.asarray(values, np.float64)
 
 
@@ -411,8 +417,8 @@ def _parity(order: Sequence[int]) -> bool:
 def _tetrahedra() -> list[tuple[tuple[int, int, int], ...]]:
     """Return the corners of the six tetrahedra around the diagonal of a unit cube.
 
-    Each walks from (0, 0, 0) to (1, 1, 1) along the axes in one order; the corners are in right-
-    handed order. Neighbouring cubes cut their common face along the same diagonal.
+    The corners of each follow a path from (0, 0, 0) to (1, 1, 1) along the axes, in right-handed
+    order. Neighbouring cubes cut their common face along the same diagonal.
     """
     tetrahedra = []
     for order in permutations(range(3)):
@@ -429,10 +435,10 @@ def _tetrahedra() -> list[tuple[tuple[int, int, int], ...]]:
 
 @cache
 def _walls() -> dict[int, list[tuple[tuple[int, int], ...]]]:
-    """Return the triangles of a contact in a tetrahedron, by the bits of its corners above it.
+    """Return the triangles of a contact in a tetrahedron, by the corners above the contact (bits).
 
-    A triangle is three edges (a, b), with a above the contact and b not above it. It faces away
-    from the side above the contact.
+    A corner of a triangle is on an edge (a, b), with a above the contact and b not above it. The
+    triangle faces the side that is not above the contact.
     """
     table: dict[int, list[tuple[tuple[int, int], ...]]] = {}
     for bits in range(1, 15):
@@ -454,11 +460,11 @@ _Point: TypeAlias = tuple[int, int, int]
 
 @cache
 def _pieces() -> dict[tuple[int, int, int], list[tuple[_Point, ...]]]:
-    """Return the triangles of a face's triangle that are between two contacts.
+    """Return the part between two contacts of a triangle on the box, cut into triangles.
 
     The key has the state of each corner: 0 below both contacts, 1 between them, 2 above both. A
-    point of a triangle is (a, a, 0) for a corner, or (a, b, contact) on an edge, with the contact 0
-    or 1. Triangles run in the order of the corners.
+    point is (a, a, 0) at a corner, or (a, b, contact) on an edge, with the contact 0 or 1. The
+    triangles have the orientation of the whole triangle.
     """
     table: dict[tuple[int, int, int], list[tuple[_Point, ...]]] = {}
     for states in product(range(3), repeat=3):
@@ -475,12 +481,12 @@ def _pieces() -> dict[tuple[int, int, int], list[tuple[_Point, ...]]]:
 
 
 class _Grid(NamedTuple):
-    """Nodes of a grid, in whose box solids are made.
+    """The nodes of a grid; solids are made in its box.
 
     Attributes
     ----------
     axes : sequence of (n,) float64
-        The coordinates of the nodes along x, y and z, ascending.
+        The coordinates of the nodes along x, y and z, in increasing order.
     turn : (4, 3) float64, optional
         Matrix from points x, y, z, 1 of a turned grid to world coordinates.
     """
@@ -507,7 +513,7 @@ class _Grid(NamedTuple):
         field : (nx, ny, nz) float64
             Values at the nodes; a node without a value (NaN) is below every contact.
         low, high : float
-            The values at the two contacts; infinite without a contact.
+            The values at the two contacts; -inf or inf if there is no contact on this side.
         name : str
             Name of the solid.
         """
@@ -520,9 +526,10 @@ class _Grid(NamedTuple):
         return self._mesh(values, ends.reshape(-1, 2), levels.ravel(), high, name)
 
     def _contact(self, values: Floats, level: float) -> Iterator[tuple[Ints, Floats]]:
-        """Yield the triangles of one contact, facing downwards in the field.
+        """Yield the triangles of one contact, facing lower values of the field.
 
-        A corner of a triangle is on the edge between two nodes: `ends` (t, 3, 2), `levels` (t, 3).
+        Each item is `ends`, (t, 3, 2), the two nodes of the edge that each corner is on; and
+        `levels`, (t, 3), the value of the field at the corner.
         """
         if not np.isfinite(level):
             return
@@ -579,7 +586,7 @@ class _Grid(NamedTuple):
             steps = [np.arange(self.shape[each] - 1) * strides[each] for each in (first, second)]
             cells = np.add.outer(*steps).ravel()
             u, v = strides[first], strides[second]
-            # The diagonal of a face goes from its lowest node to its highest one.
+            # The diagonal of a cell's face goes from its lowest node to its highest.
             halves = np.array([[0, u, u + v], [0, u + v, v]])
             for far in (0, self.shape[axis] - 1):
                 nodes = cells[:, None, None] + (halves if far else halves[:, ::-1])
@@ -590,8 +597,8 @@ class _Grid(NamedTuple):
 
         `top` is the upper one of the two contacts.
         """
-        # The same order of the two nodes everywhere, so that units on both sides of a contact, and
-        # all cells around an edge, compute the same bits.
+        # The two nodes have the same order everywhere, so units on both sides of a contact, and all
+        # cells around an edge, compute the same bits.
         low, high = ends.min(axis=1), ends.max(axis=1)
         before, after = values[low], values[high]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -621,9 +628,9 @@ class _Grid(NamedTuple):
 
 
 def _without_pairs(triangles: Ints) -> Ints:
-    """Return triangles without those of two corners, and without pairs that face each other.
+    """Remove triangles with equal corners, and pairs on the same corners that face opposite ways.
 
-    Where a contact is at a node, corners meet there, and triangles collapse or fall together.
+    Where a contact goes through a node, several corners meet, so triangles collapse or coincide.
     """
     a, b, c = triangles.T
     rest: Ints = triangles[(a != b) & (b != c) & (c != a)]

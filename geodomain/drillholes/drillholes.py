@@ -350,7 +350,7 @@ class Drillholes:
         threads: int | None = None,
         allow_open: bool = False,
     ) -> SurfacePoints:
-        """Return points of surfaces for LoopStructural and GemPy: at wireframes, or as logged.
+        """Return points at wireframes and logged contacts, for LoopStructural and GemPy.
 
         Parameters
         ----------
@@ -368,8 +368,8 @@ class Drillholes:
             Name of the surface of a logged contact: the code above it, whose base it is; the code
             below it, whose top it is; or both, as ABOVE/BELOW.
         max_gap : float
-            If the code changes across a gap of at most this length that is not logged, the point is
-            in the middle of the gap. Changes across longer gaps are counted, and have no point.
+            If the code changes across an unlogged gap of at most this length, the point is in the
+            middle of the gap. Changes across longer gaps are counted, but have no point.
         rule, allow_open
             As for `label_file`.
         backend, threads

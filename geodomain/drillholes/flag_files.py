@@ -391,7 +391,7 @@ class WorkspaceSamples(_StoredNumbers):
     def written(
         self, rows: Intervals, flagged: FlaggedRows, label: NewColumn, *, coordinates: bool
     ) -> memoryview:
-        """Return a copy of the workspace with more data on its holes; all else is kept."""
+        """Return a copy of the workspace with new data on its holes; nothing else changes."""
         cuts = flagged.cuts
         depths: dict[str, Mapping[int, float]] = {}
         if cuts is not None:

@@ -18,7 +18,8 @@ from geodomain.tables.numbers import MARKS
 _MOST_BEND = np.deg2rad(179.0)
 # In radians: a right angle, rounded up, and the least dip of a steep hole; fewest such holes.
 _QUARTER, _STEEP_ENOUGH, _ENOUGH = 1.571, 0.349, 5
-# So many angles are multiples of a tenth of a degree by chance in fewer than 1 in 10^9 surveys.
+# All of this many angles are multiples of a tenth of a degree by chance in fewer than 1 of 10^9
+# surveys.
 _ENOUGH_FOR_TENTHS = 10
 
 
@@ -431,8 +432,8 @@ def _round_degrees(azimuths: Floats) -> bool:
     """Return whether distinct angles in radians, converted to degrees, are round numbers.
 
     The tolerance is the rounding of the radians. Angles with only two or three decimals are too
-    coarse for a test of whole degrees. Therefore they must be multiples of 5 degrees. If there are
-    ten angles or more with four decimals or more, tenths of a degree are enough.
+    coarse for a test of whole degrees. Therefore they must be multiples of 5 degrees. Ten or more
+    angles with at least four decimals may be multiples of a tenth of a degree.
     """
     decimals = next((d for d in range(6) if (np.round(azimuths, d) == azimuths).all()), 6)
     if decimals < 2:

@@ -2,7 +2,7 @@
 
 A surface point is where a hole goes through a wall of a solid, through a surface, or from one
 logged code to another. At a wireframe the point has a normal, that of the triangle. A logged
-contact has none, because a hole shows where a contact is, and not how it is inclined.
+contact has none, because a hole shows where a contact is, but not how it dips.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ TARGETS: tuple[Target, ...] = get_args(Target)
 NAMINGS: tuple[Naming, ...] = get_args(Naming)
 
 # The columns of LoopStructural 1.9 (`GeologicalModel.data`), and those that GemPy 2026 reads by
-# default (`ImporterHelper`). Both ignore the hole and its depth, which show where a row is from.
+# default (`ImporterHelper`). Both ignore hole and depth, which show where a point comes from.
 LOOPSTRUCTURAL = ("X", "Y", "Z", "feature_name", "val", "nx", "ny", "nz", "hole", "depth")
 GEMPY = ("X", "Y", "Z", "formation", "hole", "depth")
 GEMPY_ORIENTATIONS = ("X", "Y", "Z", "G_x", "G_y", "G_z", "formation", "hole", "depth")
 _PLAIN = ("hole", "surface", "depth", "x", "y", "z", "nx", "ny", "nz")
-# Depths of neighbouring intervals that differ by less are one depth, written differently.
+# Depths of neighbouring intervals that differ by at most this count as equal.
 _SAME = 1e-6
 
 
@@ -154,10 +154,10 @@ class SurfacePoints:
         Parameters
         ----------
         feature : str, optional
-            One ``feature_name`` for all surfaces, which are then level sets of one scalar field:
-            conformable contacts. By default each surface is a feature of its own.
+            One ``feature_name`` for all surfaces, such as conformable contacts: they are then level
+            sets of one scalar field. By default each surface is a feature of its own.
         values : mapping of str to float, optional
-            Value of the scalar field on each surface, such as its height above the lowest one.
+            Value of the scalar field on each surface, such as its height above the lowest surface.
             [default: 0]
 
         Returns
@@ -170,7 +170,7 @@ class SurfacePoints:
         Raises
         ------
         DomainError
-            For a value of an unknown surface, or if one feature has several surfaces and one of
+            For a value of an unknown surface, or if `feature` joins several surfaces and one of
             them has no value.
         """
         columns = self.loopstructural_columns(feature, values)
@@ -296,7 +296,7 @@ def points_at_wireframes(
 ) -> list[SurfaceHits]:
     """Find the points where holes go through the walls of solids and through surfaces.
 
-    A wall inside a union of solids is no surface, because the hole stays inside.
+    A wall inside a union of solids gives no point, because the hole stays inside.
     """
     crossings = find_crossings(
         holes, domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
@@ -354,7 +354,7 @@ def _at_stays(
     """Return hole, depth and outward normal of the ends of stays that are at a wall.
 
     `side` is -1 where holes enter, against the outward normal, and 1 where they leave. The collar
-    and the end of a hole are no wall.
+    and the end of a hole are not walls.
     """
     owners, at, normals, through = walls
     places = place_in(owners, at, holes, depths, side="left")
@@ -389,7 +389,7 @@ def check_contacts(
     *,
     wireframes: bool,
 ) -> None:
-    """Raise ValueError for arguments of `Drillholes.surface_points` that are wrong."""
+    """Raise ValueError for invalid arguments of `Drillholes.surface_points`."""
     message = ""
     if logged is None and not wireframes:
         message = "no surface is given: give domains, or the column of a log with logged="
@@ -425,16 +425,17 @@ def logged_contacts(
     column : str
         Name of the column of codes. An interval without a code is not logged.
     between : sequence of (str, str)
-        Pairs of codes whose contacts are wanted, in either order; none means every pair.
+        Pairs of codes whose contacts are wanted, in either order; empty for all pairs.
     naming : {"base", "top", "pair"}
         The name of a surface: the code above it, the code below it, or both as "ABOVE/BELOW".
     max_gap : float
-        A change across an unlogged gap of at most this length is in the middle of the gap.
+        If the code changes across an unlogged gap of at most this length, the contact is in the
+        middle of the gap.
 
     Returns
     -------
     hits : list of SurfaceHits
-        The contacts, in the order in which their surfaces are met first.
+        The contacts of each surface, in the order in which the surfaces first occur.
     left_out : dict of str to int
         Numbers of changes without a point, by reason.
     """

@@ -134,7 +134,7 @@ _AXIS_BYTES = 80
 # Tolerance for perpendicular unit vectors: some programs write five digits.
 _SQUARE = 1e-3
 _CORNERS = {11: "voxels", 12: "hexahedra"}
-# Share of a size by which blocks may be away from the cells of a tensor grid.
+# Largest distance of blocks from the cells of a tensor grid, as a share of their size.
 _NEAR = 1e-6
 
 

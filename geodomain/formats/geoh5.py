@@ -63,8 +63,8 @@ from geodomain.tables.rotation import frame_of_azimuth
 def read(path: Path, name: str | None) -> Iterator[NamedFaces] | Faces:
     """Return each surface with its name, or the surface or grid that FILE:NAME selects.
 
-    A grid is a surface through the heights that its data hold at the centres of its cells. Its name
-    may end with the name of the data: ``GRID/DATA``.
+    A grid becomes a surface through the heights at the centres of its cells. Its name may end with
+    the name of the data that hold the heights: ``GRID/DATA``.
     """
     with opened(path, MeshError) as workspace, refusing(path.name, MeshError):
         if name is not None:
@@ -148,8 +148,8 @@ def _grid(workspace: Workspace, element: Element, wanted: str | None) -> Faces:
 def _heights(workspace: Workspace, entity: Any, element: Element, wanted: str | None) -> Floats:
     """Return the data of a grid that are heights.
 
-    These are the data with the name `wanted`, the only numbers, or the only numbers with a usual
-    name of heights.
+    These are the data with the name `wanted`. Without a name, they are the only data of numbers, or
+    the only ones with a usual name of heights.
     """
     numbers = [
         data for data in data_of(workspace, entity) if data.primitive in ("Float", "Integer")
@@ -161,10 +161,12 @@ def _heights(workspace: Workspace, entity: Any, element: Element, wanted: str | 
         chosen = usual if len(usual) == 1 else numbers
     if len(chosen) != 1:
         held = listed([data.name for data in numbers])
-        offered = "no data of numbers" if not numbers else f"the data {held}"
+        grid = f"{workspace.file}: the grid {element.name!r}"
         message = (
-            f"{workspace.file}: the grid {element.name!r} has {offered}: name the data that hold "
-            f"heights, as {workspace.file}:{element.name}/DATA"
+            f"{grid} has the data {held}: name the data that hold heights, as "
+            f"{workspace.file}:{element.name}/DATA"
+            if numbers
+            else f"{grid} has no data of numbers that could be heights: name another grid"
         )
         raise MeshError(message)
     dataset = workspace.dataset(chosen[0].entity, "Data")
@@ -172,7 +174,7 @@ def _heights(workspace: Workspace, entity: Any, element: Element, wanted: str | 
     return values_of(workspace, chosen[0], len(dataset)).astype(np.float64)
 
 
-# --- Block models: labels become referenced data; the rest of the workspace stays as it is.
+# --- Block models: labels become referenced data; the rest of the workspace stays unchanged.
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +245,7 @@ def contents(place: Path) -> list[tuple[str, bool]]:
 
 
 def _kinds(place: Path) -> list[tuple[object, str]]:
-    """Return the name and the type of each surface and block model, octrees among them.
+    """Return the name and the type of each surface, block model and octree.
 
     A surface and a model may have the same name, because FILE:NAME is looked up among the surfaces
     or among the models.
@@ -326,7 +328,7 @@ def _lattice(workspace: Workspace, entity: Any) -> LatticeCells:
         if not len(steps) or not np.isfinite(edges).all():
             workspace.refuse(f"{name!r} are not the edges of cells")
         if not ((steps > 0).all() or (steps < 0).all()):
-            workspace.refuse(f"{name!r} do not increase, nor do they decrease")
+            workspace.refuse(f"{name!r} neither increase nor decrease throughout")
         faces.append(edges)
     u, v, w = faces
     lengths = (np.abs(np.diff(u)), np.abs(np.diff(v)), np.abs(np.diff(w)))
@@ -369,7 +371,7 @@ def frame_of(rotation: float) -> NDArray[np.float64] | None:
 # --- New workspaces, of wireframes or blocks.
 
 _ROOT, _POINT = "dd99b610-be92-48c0-873c-5b5946ea2840", [("x", "<f8"), ("y", "<f8"), ("z", "<f8")]
-_MOST_CODES = 1 << 16  # different texts of referenced data; more become texts
+_MOST_CODES = 1 << 16  # distinct texts of referenced data; a column with more is stored as texts
 _DIGITS = 13  # decimals of a rotation in degrees
 
 
@@ -399,8 +401,8 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
     sizes = blocks.box_sizes(path)
     if not len(sizes) or not np.isfinite(blocks.centroids).all() or not (sizes > 0).all():
         message = (
-            f"{path}: there are no blocks, or some of them lack a centroid or a size, and geoh5 "
-            "cannot store them: remove blocks that lack one"
+            f"{path}: there are no blocks, or some lack a centroid or a size, which geoh5 needs: "
+            "remove blocks that lack one"
         )
         raise TableError(message)
     axes = blocks.axes
@@ -413,7 +415,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
         )
         raise TableError(message)
     counts = [len(lengths) for lengths in tensor.steps]
-    # In the order of the tensor u varies fastest; in a block model z, then u, then v.
+    # In the tensor, u varies fastest; in a block model of geoh5, z does, then u, then v.
     order = tensor.order.reshape(counts[::-1]).transpose(1, 2, 0).reshape(-1)
     made = bytearray()
     with _new_workspace(made.extend) as base:
@@ -430,7 +432,7 @@ def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 def _rotation(axes: Floats) -> np.float64:
-    """Return the counterclockwise rotation of axes in degrees, with the fewest decimals."""
+    """Return the counterclockwise rotation of axes in degrees, with as few decimals as possible."""
     angle = float(np.degrees(np.arctan2(axes[0, 1], axes[0, 0])))
     near = 1e-12 * max(1.0, abs(angle))
     digits = next((n for n in range(_DIGITS) if abs(round(angle, n) - angle) <= near), _DIGITS)
@@ -438,7 +440,7 @@ def _rotation(axes: Floats) -> np.float64:
 
 
 def _stored(values: Values) -> Encoded:
-    """Return a column of blocks as it is stored: numbers, codes of texts, or texts."""
+    """Return a column of blocks in the form that is stored: numbers, codes of texts, or texts."""
     if values.dtype.kind in "biu" and np.abs(values.astype(np.float64)).max() < 2.0**31:
         return Encoded("Integer", values.astype(np.int32))
     if values.dtype.kind in "biuf":
@@ -497,7 +499,7 @@ def _new_object(
 
 
 def _kind_of(base: Any, where: str, number: str, name: str) -> Any:
-    """Return the type of a group or an object; it is made if it is not there."""
+    """Return the type of a group or an object; make it if it is missing."""
     types, key = base["Types"][where], f"{{{number}}}"
     if key not in types:
         put_attributes(types.create_group(key), {"ID": key, "Name": name, "Description": name})

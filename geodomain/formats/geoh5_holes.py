@@ -57,7 +57,7 @@ Table = Literal["collar", "survey", "intervals"]
 HOLE, FROM, TO = "BHID", "FROM", "TO"
 _SINGLE_TABLE = "intervals"  # name of the table of holes that are objects
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf", re.IGNORECASE)
-_NEAR = 1e-3  # distance of the last station to a stored end of hole that repeats it
+_NEAR = 1e-3  # a stored end of hole repeats the last station if it is as near as this
 
 
 class Hole(NamedTuple):
@@ -259,7 +259,7 @@ def _joined(records: Sequence[Records]) -> dict[str, Values]:
 
 
 def _as_numbers(values: Values) -> Values:
-    """Return numbers; of 32-bit floats, the shortest decimals that give them."""
+    """Return numbers; 32-bit floats become the shortest decimals that round to them."""
     return as_float64(values) if values.dtype.kind == "f" else values
 
 
@@ -283,7 +283,7 @@ def _end(stored: float, stations: Floats, deepest: float) -> float:
 
 
 def _largest(depths: Values | None) -> float:
-    """Return the largest of some depths, as in the table; 0 if there is none."""
+    """Return the largest of some depths, as the table has it; 0 if there is none."""
     if depths is None or depths.dtype.kind == "O" or not len(depths):
         return 0.0
     numbers = as_float64(depths)
@@ -309,8 +309,8 @@ class _Concatenated:
         self.entities = {
             text_of(entity["ID"]).lower(): entity for entity in self._attributes() if "ID" in entity
         }
-        # Field, first value and number of values of each data, by the id of the data. Surveys have
-        # no id: they are found by the id of the hole.
+        # Field, first value, number of values and hole of each data, by the id of the data. Surveys
+        # have no id of their own: their key is the id of the hole.
         self.places: dict[str, tuple[str, int, int, str]] = {}
         self.surveys: dict[str, tuple[int, int]] = {}
         for field in self.both["Index"]:
@@ -363,7 +363,7 @@ class _Concatenated:
         return self._arrays[field]
 
     def _groups(self) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
-        """Yield the name, the attributes and the ids of the data of each table of intervals."""
+        """Yield each table of intervals: its name, its attributes, and the ids of its data."""
         for entity in self.entities.values():
             data = [str(key).lower() for key in entity.get("Properties") or ()]
             if "Group Name" not in entity or len(data) < 2:
@@ -435,9 +435,9 @@ def attribute_texts(workspace: Workspace, both: Any) -> list[str]:
 
 
 def index_of(workspace: Workspace, both: Any, field: str) -> list[tuple[int, int, str, str]]:
-    """Return the first value, the number of values, the hole and the data of each part of a field.
+    """Return each part of a field: first value, number of values, id of the hole, id of the data.
 
-    Parts that lie outside the array of the field are refused.
+    A part outside the array of the field is refused.
     """
     rows = workspace.read(workspace.dataset(both["Index"], field)).tolist()
     where = both["Data"] if field in both["Data"] else both
@@ -639,7 +639,7 @@ class _Adding:
         counts = np.array([record.rows for record in records], np.intp)
         starts = np.concatenate([[0], np.cumsum(counts)])
         whole = np.arange(starts[-1]) if rows is None else rows
-        # The rows of the output of each hole follow each other, as those of the table do.
+        # In the output, as in the table, the rows of a hole follow each other.
         ends = np.searchsorted(whole, starts)
         if rows is not None:
             self._split(rows, depths, starts, ends)
@@ -655,7 +655,7 @@ class _Adding:
         self._write_attributes(changed)
 
     def _add_data(self, record: Records, name: str, key: str, kind: str) -> set[int]:
-        """Add data to the attributes of a hole and its table; return the numbers of both."""
+        """Add data to the attributes of a hole and of its table; return the positions of both."""
         hole, group = self._at[record.id], self._at[record.group]
         attributes = self._entities[hole]
         if f"Property:{name}" in attributes:
@@ -675,7 +675,7 @@ class _Adding:
         return {hole, group}
 
     def _write_attributes(self, changed: set[int]) -> None:
-        """Write the attributes; texts of entities that did not change stay as they are."""
+        """Write the attributes; the texts of unchanged entities stay the same."""
         import h5py
 
         if self._style == "Attributes":
@@ -689,7 +689,7 @@ class _Adding:
         put_array(self._both, self._style, np.array(rows, h5py.string_dtype()))
 
     def _append(self, field: str, parts: Sequence[tuple[str, str, NDArray[Any]]]) -> None:
-        """Add values of some holes to a field, which is made if it is not there."""
+        """Add values of some holes to a field; make the field if it is missing."""
         import h5py
 
         layout = np.dtype([

@@ -1,4 +1,4 @@
-"""Workspaces of Geoscience ANALYST (geoh5): objects by name, arrays, data, and how data are added.
+"""Workspaces of Geoscience ANALYST (geoh5): find objects, read arrays and data, and add data.
 
 A workspace is an HDF5 file. It holds objects, their data and their types by id, and a tree of
 groups that link to the objects. h5py reads and writes the file.
@@ -51,7 +51,7 @@ _WORDS = {
 _SEVERAL = {"group of drillholes": "groups of drillholes"}
 # Marks of missing values; "Unknown" is the text of the code 0 of referenced data.
 _NO_FLOAT = (1.17549434e-38, 1.17549436e-38)  # around 1.175494351e-38, in 32 or 64 bits
-_MISSING = 1.17549435e-38  # as geoh5py has it, whose readers of 64 bits find no other
+_MISSING = 1.17549435e-38  # geoh5py writes this mark, and in 64 bits recognises no other
 _NO_INTEGER = -2147483648
 UNKNOWN = "Unknown"
 STEP = 1 << 24  # bytes
@@ -234,10 +234,10 @@ class Workspace:
         return member(self.base[_LISTS.get(element.kind, "Objects")], element.id)
 
     def labels(self, kinds: Sequence[str]) -> dict[str, Element]:
-        """Return the objects of some kinds by names that differ.
+        """Return the objects of some kinds by unique labels.
 
-        An object has its name if no other object has it, else its path if no other object has that,
-        else its name and id.
+        The label of an object is its name if no other object has it, else its path if no other
+        object has that, else its name and id.
         """
         those = [element for element in (*self.elements, *self.holes) if element.kind in kinds]
         names = Counter(element.name for element in those)
@@ -260,7 +260,7 @@ class Workspace:
         Raises
         ------
         GeodomainError
-            If there is none, or if several objects have the name; the message lists the names.
+            If no object or several objects have the name; the message lists their labels.
         """
         labels, what = self.labels(kinds), _WORDS[kinds[0]]
         if wanted in labels:
@@ -291,8 +291,8 @@ class Workspace:
             message = f"{self.file} has no {what} {wanted!r}: it holds {listed(list(labels))}{hint}"
         raise self.error(message)
 
-    # Arrays. A file may declare any number of values, so that numbers are counted before memory
-    # is allocated.
+    # Arrays. A file may declare any number of values, so values are counted before memory is
+    # allocated.
 
     def dataset(self, group: Any, name: str) -> Any:
         """Return an array of an entity, before it is read; refuse values in another file."""
@@ -420,7 +420,7 @@ def missing(primitive: str, count: int) -> Values:
 
 
 def decoded(raw: NDArray[Any], primitive: str, names: Callable[[], dict[int, str]]) -> Values:
-    """Return values as they are meant: missing values as NaN or "", codes as their texts."""
+    """Decode stored values: missing values become NaN or "", and codes become their texts."""
     if primitive == "Float":
         values = raw if raw.dtype.kind == "f" else raw.astype(np.float64)
         doubles = values.astype(np.float64)  # 32 bits would round the bounds to the mark itself
@@ -438,7 +438,7 @@ def decoded(raw: NDArray[Any], primitive: str, names: Callable[[], dict[int, str
 
 
 def texts(workspace: Workspace, dataset: Any) -> NDArray[np.object_]:
-    """Return an array of texts, read part by part, because one stored text may repeat often."""
+    """Return an array of texts, read in parts, because a small file may repeat a text often."""
     what = f"{workspace.file}, with an array of {len(dataset):,} texts,"
     memory.require(64.0 * len(dataset), what, workspace.error)
     most = memory.most_unpacked(workspace.place.stat().st_size)
@@ -480,7 +480,7 @@ def changed_copy(place: Path, target: Target) -> Iterator[Any]:
 
 
 class Encoded(NamedTuple):
-    """Values as they are stored: their primitive type, the values, and the texts of codes."""
+    """Values in the form that is stored: primitive type, values, and texts of codes."""
 
     primitive: str
     values: NDArray[Any]
@@ -488,7 +488,7 @@ class Encoded(NamedTuple):
 
 
 def encoded(column: NewColumn, codes: NewCells, old: Values | None) -> Encoded:
-    """Return a new column as it is stored: numbers, or codes of texts, which begin at 1."""
+    """Return a new column in the form that is stored: numbers, or codes of texts, from 1 on."""
     if not column.numeric:
         names, index = as_category(column, codes, old)
         return Encoded("Referenced", (index + 1).astype(np.uint32), names)
@@ -506,7 +506,7 @@ def put_column(
     old: Values | None,
     replaced: str | None,
 ) -> None:
-    """Add data to an object, or give new values to its data with the id `replaced`."""
+    """Add data to an object, or replace the values of its data with the id `replaced`."""
     made = encoded(column, codes, old)
     if replaced is None:
         kind = put_type(base, column.name, made)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 
-_KEY = b"geo"  # of the schema's metadata
-# Well-known binary of a point with z: byte order, type, three float64. The type is that of ISO, or
-# that of PostGIS.
+_KEY = b"geo"  # in the metadata of the schema
+# Well-known binary of a point with z: byte order, type, three float64. ISO and PostGIS have
+# different types.
 _BYTES = 29
 _TYPES = (1001, 0x80000001)
 _DEGREES = ("GeographicCRS", "DerivedGeographicCRS")
@@ -116,9 +116,9 @@ def point_column(metadata: dict[bytes, bytes] | None, table: str) -> PointColumn
     if not metadata or _KEY not in metadata:
         return None
     try:
-        told = json.loads(metadata[_KEY])
-        name = str(told["primary_column"])
-        column = told["columns"][name]
+        description = json.loads(metadata[_KEY])
+        name = str(description["primary_column"])
+        column = description["columns"][name]
         kinds = set(column.get("geometry_types") or [])
         encoding = column["encoding"]
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -142,7 +142,7 @@ def refuse_degrees(crs: Any, whose: str) -> None:
 
 
 def _parts(crs: Any) -> Sequence[dict[str, Any]]:
-    """Return a CRS and the systems of which it consists."""
+    """Return a CRS and the coordinate reference systems that it consists of."""
     if not isinstance(crs, dict):
         return []
     components = crs.get("components")

@@ -1,4 +1,4 @@
-"""PyVista grids in memory as block models, and block models of files as PyVista grids."""
+"""Use PyVista grids in memory as block models, and read block models as PyVista grids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geodomain.formats.rewriting import Rewriting
 from geodomain.formats.vtk import VtkStore, hexahedra, put_column
 from geodomain.tables.options import TableOptions, table_options
 
-# Share of a size by which cells may differ and still count as equal; it covers rounding.
+# Sizes of cells count as equal if they differ by at most this share, which covers rounding.
 _EVEN = 1e-9
 
 
@@ -29,7 +29,7 @@ class GridStore(VtkStore):
         super().__init__(grid, name, None)
 
     def _warn_of_resolution(self, points: Any) -> None:
-        """Do nothing: the caller has warned of coordinates in single precision."""
+        """Do nothing: the caller has already warned of coordinates in single precision."""
 
 
 class GridModel(CellModel):
@@ -128,7 +128,7 @@ def grid_of(blocks: Blocks, name: str) -> Any:
 
 
 def _spacing(local: Floats, name: str) -> Floats:
-    """Return the sizes of blocks without sizes that fill an even lattice, from its spacing.
+    """Return the spacing of an even lattice, as the sizes of blocks without sizes that fill it.
 
     Raises
     ------
@@ -144,8 +144,8 @@ def _spacing(local: Floats, name: str) -> Floats:
         size[axis], count = steps[0], count * len(places)
     if not size.all() or count != len(local):
         message = (
-            f"{name} has no block sizes, and its blocks do not fill a lattice from which they "
-            "follow: name the size columns, or give the size of all blocks, with dx=, dy= and dz="
+            f"{name} has no block sizes, and its blocks do not fill a lattice that would give "
+            "them: name the size columns, or give the size of all blocks, with dx=, dy= and dz="
         )
         raise TableError(message)
     return np.broadcast_to(size, local.shape)
@@ -156,9 +156,9 @@ def _lattice_grid(
 ) -> tuple[Any, NDArray[np.intp]] | None:
     """Return a lattice as a grid, and for each cell of the grid its index in the file's order.
 
-    A lattice of equal cells becomes an ImageData. If the faces of an ImageData would be rounded so
-    that its cells have other centres than the blocks, and those of a RectilinearGrid are not, it
-    becomes a RectilinearGrid. Return None for a rotated lattice whose spacing varies.
+    A lattice of equal cells becomes an ImageData. But it becomes a RectilinearGrid if rounding in
+    an ImageData would move the centres of the cells, and a RectilinearGrid keeps them. Return None
+    for a rotated lattice whose spacing varies.
 
     Parameters
     ----------

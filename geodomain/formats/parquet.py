@@ -384,7 +384,7 @@ class ParquetModel(TableModel[Any]):
         super().__init__(name, status, names, options)
 
     def _points_of(self, name: str) -> PointColumn | None:
-        """Return the points of a GeoParquet file, which have the coordinates of its rows."""
+        """Return the column of points of a GeoParquet file; None for other files."""
         return point_column(self._schema.metadata, name)
 
     def close(self) -> None:
@@ -587,7 +587,7 @@ class ParquetSamples(ParquetModel):
     """A Parquet table of samples along drillholes, whose rows have no coordinates."""
 
     def _points_of(self, name: str) -> None:
-        """Return None: a geometry is not used."""
+        """Return None: the coordinates of a geometry are not read."""
 
     def _choose(self, options: TableOptions) -> Choice:
         """Choose no columns."""

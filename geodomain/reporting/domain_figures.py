@@ -1,7 +1,7 @@
-"""The figures of each domain in a report, gathered from blocks, samples and drillholes.
+"""Compute the figures of each domain in a report from blocks, samples and drillholes.
 
-The figures are those of `stats`, `validate`, `contacts`, `tonnes` and `holes crossings`, which
-compute them here as well.
+The code of `stats`, `validate`, `contacts`, `tonnes` and `holes crossings` computes them, so they
+are the figures that these commands print.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ if TYPE_CHECKING:
 MOST_NEIGHBOURS = 4
 # Contacts of all pages together, and those if each has to find its own walls.
 _MOST_CONTACTS, _MOST_SEARCHES = 120, 12
-# Number of holes whose nearest other hole is searched, evenly through all holes.
+# Largest number of holes from which the spacing is computed.
 _MOST_HOLES = 2000
 
 
 @dataclass(frozen=True)
 class DomainRequest:
-    """What pages of domains are made from.
+    """Input and settings of the pages of domains.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ class DomainRequest:
         Options for reading the blocks; some apply to the samples as well.
     column : str
         Label column of the blocks.
-    rule, allow_open, weld, background
-        How samples are labelled by wireframes: as the blocks were.
+    labelling : LabelSettings
+        How wireframes label the samples: as they labelled the blocks.
     """
 
     samples: TableLike | None = None
@@ -105,7 +105,7 @@ class DomainRequest:
     labelling: LabelSettings = field(default_factory=LabelSettings)
 
     def pairs(self, grades: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the grades of blocks and of samples; either is "" if it is not given."""
+        """Return pairs of a grade of blocks and a grade of samples; "" where one is missing."""
         samples = self.sample_grades if self.samples is not None else ()
         count = max(len(grades), len(samples))
         ours, theirs = ([*some, *[""] * (count - len(some))] for some in (grades, samples))
@@ -173,6 +173,8 @@ class DomainFigures:
     ----------
     pairs : list of (str, str)
         The grades of blocks and of samples.
+    labelled_by : str
+        How the samples get their domains, as a sentence.
     samples, blocks : Statistics, optional
         Statistics of the samples and of the blocks.
     validations : dict of str to Validation
@@ -196,7 +198,7 @@ class DomainFigures:
     notes : list of str
         What is left out, and why.
     missing : list of str
-        What options bring the parts that are missing.
+        The parts that are missing, and the options that add them.
     """
 
     pairs: list[tuple[str, str]]
@@ -228,12 +230,12 @@ class HolesOf(NamedTuple):
     samples, holes : int
         Number of samples with coordinates, and of holes with such a sample.
     spacing : float
-        Median distance between the middle of a hole's samples and that of the nearest other hole; 0
-        if there is one hole, or if holes are not known.
+        Median distance from the middle of a hole's samples to the nearest such middle of another
+        hole; 0 if there is only one hole, or if the holes are not known.
     beyond : tuple of float
         Share of the volume of the domain beyond each distance from the nearest sample.
     volume : float
-        The volume that is divided.
+        Volume of the domain, from which the shares are computed.
     """
 
     samples: int
@@ -252,14 +254,14 @@ def gather_figures(
     holes: Drillholes | None,
     warned: list[str],
 ) -> DomainFigures:
-    """Compute the figures of all pages; new warnings are issued, and added to `warned`.
+    """Compute the figures of all pages; issue new warnings, and add them to `warned`.
 
-    Rows that are left out become notes, because the tables of the pages count them.
+    Warnings about rows that are left out become notes, because the tables count these rows.
     """
-    with collect_warnings() as told, warnings.catch_warnings():
+    with collect_warnings() as caught, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         figures = _Gathering(request, blocks, rows, grades, domains, holes).gather()
-    for sentence in told:
+    for sentence in caught:
         if "left out of" in sentence:
             figures.notes.append(sentence)
         elif sentence not in warned:
@@ -319,7 +321,7 @@ class _Gathering:
         return figures
 
     def _say_missing(self) -> None:
-        """Note the parts that are missing, and the keywords that bring them."""
+        """Note the parts that are missing, and the keywords that add them."""
         figures, request = self._figures, self._request
         parts = {
             "statistics of samples, contacts, slices and distances from samples: give samples, and "
@@ -336,15 +338,15 @@ class _Gathering:
     def _try(self, what: str, action: Callable[[], None]) -> None:
         """Run an action; if its input cannot be used, note why the part is left out.
 
-        Its warnings become notes: they are about this part alone.
+        Warnings become notes, because they are only about this part.
         """
         notes = self._figures.notes
-        with collect_warnings() as told:
+        with collect_warnings() as caught:
             try:
                 action()
             except GeodomainError as error:
-                told.append(f"{what} left out: {error}")
-        notes += [sentence for sentence in told if sentence not in notes]
+                caught.append(f"{what} left out: {error}")
+        notes += [sentence for sentence in caught if sentence not in notes]
 
     def _plain(self, model: Samples) -> ReportSettings:
         """Return settings for statistics of blocks: no declustering and no caps."""
@@ -403,16 +405,16 @@ class _Gathering:
                             for key, side in known.items()
                         }
             figures.sides[ours or theirs] = sides
-        told = [*(figures.samples.notes if figures.samples else ())]
-        told += [note for each in figures.validations.values() for note in each.notes]
-        figures.notes += [note for note in dict.fromkeys(told) if note not in figures.notes]
+        sentences = [*(figures.samples.notes if figures.samples else ())]
+        sentences += [note for each in figures.validations.values() for note in each.notes]
+        figures.notes += [note for note in dict.fromkeys(sentences) if note not in figures.notes]
         if labeller is not None and drilled is not None:
             self._try("contacts are", lambda: self._add_contacts(labeller))
 
     def _read_samples(
         self, source: TableLike, names: list[str], labeller: Labeller | None
     ) -> Samples:
-        """Read the samples, and give them labels that name domains as the blocks' labels do."""
+        """Read the samples, and label them with the same names of domains as the blocks."""
         if self._holes is not None:
             drilled = self._along_holes(self._holes, source, names, labeller)
         else:
@@ -423,9 +425,9 @@ class _Gathering:
             drilled.labels = renamed
         if not self._figures.labelled_by:
             self._figures.labelled_by = (
-                f"the labels in their column {drilled.column}"
+                f"Samples belong to the domains in their column {drilled.column}."
                 if drilled.column
-                else "one domain, because they have no label column"
+                else "All samples belong to one domain, because they have no label column."
             )
         return drilled
 
@@ -449,14 +451,14 @@ class _Gathering:
         )  # fmt: skip
 
     def _label_column(self) -> str | None:
-        """Return the label column of the samples; None for the usual one, if there is one."""
+        """Return the label column of the samples; None for the usual name, if it exists."""
         column = self._request.column
         return self._settings.sample_column or (None if column == "domain" else column)
 
     def _along_holes(
         self, holes: Drillholes, source: TableLike, names: list[str], labeller: Labeller | None
     ) -> Samples:
-        """Place intervals at their middles on the holes, and label them if they have no labels."""
+        """Place intervals at their middles on the holes, and label those without a label column."""
         rows = holes.match(source, also=None)
         settle(holes, rows.findings)
         self._placed = lambda grade, below: place_along(holes, rows, grade, below)
@@ -481,15 +483,15 @@ class _Gathering:
 
             self._try("labels of samples by wireframes are", flag)
         if labels:
-            self._figures.labelled_by = "the wireframes around their middles"
+            self._figures.labelled_by = "The wireframes label each sample at its middle."
         column = wanted if labels else own
         columns = [*rows.table.names, *[wanted] * bool(labels)]
 
         def cells(name: str) -> Column:
             if labels and name == wanted:
                 return labels[0]  # type: ignore[return-value]
-            found = rows.table.column(name)
-            return with_policy(found, below) if name in read.grades.values() else found
+            values = rows.table.column(name)
+            return with_policy(values, below) if name in read.grades.values() else values
 
         settings = replace(self._settings, column=column)
         read = Samples(
@@ -502,14 +504,14 @@ class _Gathering:
         """Add holes, spacing, and shares of volume beyond distances from the nearest sample."""
         figures = self._figures
         holes = groups.samples.holes()
-        found = {}
+        points_of = {}
         for group in groups.of(groups.values(grade)):
             rows = groups.placed(group.rows)
-            found[ALL if group.whole else group.domain] = (
+            points_of[ALL if group.whole else group.domain] = (
                 groups.points[rows],
                 None if holes is None else holes[rows],
             )
-        figures.spacing = _spacing(*found[ALL])
+        figures.spacing = _spacing(*points_of[ALL])
         figures.bands = self._settings.bands or tuple(
             float(f"{part * figures.spacing:.2g}") for part in (0.5, 1.0, 2.0) if figures.spacing
         )
@@ -518,7 +520,7 @@ class _Gathering:
         codes = np.array([self._shown_place(name) for name in self._names], np.intp)
         places = codes[self._blocks.codes]
         for number, name in enumerate(self._shown):
-            points, own = found.get(name, (np.empty((0, 3)), None))
+            points, own = points_of.get(name, (np.empty((0, 3)), None))
             mine = np.flatnonzero(usable & (places == number))
             far = _distances(points, self._blocks.points[mine], self._threads)
             weights = volumes[mine]
@@ -608,9 +610,9 @@ def _distances(samples: Floats, points: Floats, threads: int | None) -> Floats:
 
 
 def _spacing(points: Floats, holes: NDArray[np.int32] | None) -> float:
-    """Return the median distance between the middle of a hole's samples and the nearest other one.
+    """Return the median distance from the middle of a hole's samples to the nearest other middle.
 
-    Of many holes, 2,000 are taken evenly. The result is 0 with fewer than two holes.
+    If there are more than 2,000 holes, every so many is taken. With one hole the result is 0.
     """
     if holes is None or not len(holes):
         return 0.0

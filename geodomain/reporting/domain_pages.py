@@ -55,7 +55,7 @@ _MOST_ROWS, _MOST_CUTOFFS = 10, 12
 
 
 class Picture(NamedTuple):
-    """A section that a page shows in small.
+    """A section that a page shows as a small picture.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Picture(NamedTuple):
 
 @dataclass(frozen=True)
 class PageStyle:
-    """What all pages of domains share.
+    """Data and style that all pages of domains share.
 
     Attributes
     ----------
@@ -130,17 +130,17 @@ def pages_html(figures: DomainFigures, style: PageStyle) -> str:
 
 
 def _introduction(figures: DomainFigures, style: PageStyle) -> str:
-    """Return what holds for all pages: definitions, and what is missing."""
+    """Return the text about all pages: definitions, and missing parts."""
     sentences = []
     if figures.samples is not None:
-        sentences.append(f"Samples belong to a domain by {figures.labelled_by}.")
+        sentences.append(figures.labelled_by)
         weight = figures.samples.weight or "number"
         sentences.append(f"Samples are weighted by {weight}.")
     if figures.holes:
         sentences.append(
             "Spacing of holes: the median distance from the middle of a hole's samples in the "
-            "domain to that of the nearest other hole. Distances from samples are between the "
-            "centre of a block and the nearest sample of its domain."
+            "domain to the nearest such middle of another hole. Distances from samples: from the "
+            "centre of a block to the nearest sample of its domain."
         )
     if figures.validations:
         sentences.append(
@@ -149,8 +149,8 @@ def _introduction(figures: DomainFigures, style: PageStyle) -> str:
         )
     if figures.contacts:
         sentences.append(
-            "Contacts are the parts of wireframes with one of the two labels on each side; "
-            "intervals treat each hole as one observation."
+            "Contacts are the parts of wireframes with one of the two labels on each side. "
+            "Their confidence intervals treat each hole as one observation."
         )
     lines = [f'<p class="hint">{escape(" ".join(sentences))}</p>'] if sentences else []
     left_out = [f"<li>{escape(note)}</li>" for note in figures.notes]
@@ -209,7 +209,7 @@ class _Page:
             if near.spacing:
                 cells.append(("spacing of holes", self._exact(near.spacing)))
             cells += [
-                (f"volume beyond {style.length(band)} of a sample", _share(share))
+                (f"volume more than {style.length(band)} from a sample", _share(share))
                 for band, share in zip(figures.bands, near.beyond, strict=True)
             ]
         shown = "".join(
@@ -229,7 +229,7 @@ class _Page:
 
     def _populations(self, ours: str, theirs: str) -> list[tuple[str, StatsRow]]:
         """Return the rows of statistics, each with its name."""
-        figures, found = self._figures, []
+        figures, populations = self._figures, []
         if figures.samples is not None and theirs:
             for row in figures.samples.rows:
                 if (row.grade, row.domain) == (theirs, self._name):
@@ -237,14 +237,14 @@ class _Page:
                         continue
                     name = "samples" if row.weights == "naive" else "samples, declustered"
                     cap = "" if row.cap is None else f", cut at {row.cap:g}"
-                    found.append((f"{name}{cap}", row))
+                    populations.append((f"{name}{cap}", row))
         if figures.blocks is not None and ours:
-            found += [
+            populations += [
                 ("blocks", row)
                 for row in figures.blocks.rows
                 if (row.grade, row.domain) == (ours, self._name) and row.cap is None
             ]
-        return found
+        return populations
 
     def _statistics(self, place: int, ours: str, theirs: str) -> str:
         """Return the table of statistics: samples and blocks, one below the other."""
@@ -362,7 +362,7 @@ class _Page:
         )
 
     def _sample_word(self, ours: str) -> str:
-        """Return what the samples of the charts are: declustered or not."""
+        """Return the name of the samples in charts: declustered or not."""
         validation = self._figures.validations.get(ours)
         for row in validation.rows if validation else ():
             if row.domain == self._name and row.weights != "naive":
@@ -397,7 +397,7 @@ class _Page:
         )  # fmt: skip
 
     def _contacts(self, place: int, theirs: str) -> str:
-        """Return the charts of contacts with other labels, and what is left out."""
+        """Return the charts of contacts with other labels, and notes on the other contacts."""
         figures = self._figures
         touching = figures.touching.get(self._name)
         if not touching or theirs not in figures.contacts:
@@ -446,7 +446,7 @@ class _Page:
     # --- Holes and sections.
 
     def _crossings(self) -> str:
-        """Return the first crossings of holes with the wireframes of the domain."""
+        """Return a table of the first crossings of holes with the wireframes of the domain."""
         crossings = self._figures.crossings
         if crossings is None or self._name not in crossings.solids:
             return ""

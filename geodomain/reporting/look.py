@@ -420,9 +420,9 @@ def as_classes(
 def refuse_commas_of_classes(
     classes: Mapping[str, tuple[float, ...]], source: str, options: TableOptions
 ) -> None:
-    """Raise TableError if the model has decimal commas and a text of edges has only commas.
+    """Raise TableError if a model has decimal commas, and a text of edges has commas but no point.
 
-    In such a text a comma may be a decimal mark: 0,5 may be one grade or two.
+    A comma in this text may be a decimal mark: 0,5 may be one grade or two.
     """
     texts = [(name, edges) for name, edges in classes.items() if isinstance(edges, Edges)]
     texts = [(name, edges) for name, edges in texts if "," in edges.text and "." not in edges.text]

@@ -435,7 +435,7 @@ def _near(
 def _sample_grades(
     samples: TableLike | None, sample_grade: str | Sequence[str] | None, grades: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the columns of grades of the samples: those that are named, or those of the blocks."""
+    """Return the grade columns of the samples: the named columns, or those of the blocks."""
     named = (sample_grade,) if isinstance(sample_grade, str) else tuple(sample_grade or ())
     if (samples is None and named) or (samples is not None and not (named or grades)):
         message = "give both samples= and sample_grade=: the samples and their grade column"
@@ -452,7 +452,7 @@ def _sample_grades(
 
 
 def _labelling(content: Content, background: str | Iterable[str]) -> LabelSettings:
-    """Return how samples are labelled by wireframes: as the record says that blocks were."""
+    """Return the settings to label samples as the record says that the blocks were labelled."""
     record = content.record
     options = record["options"] if record else {}
     label = content.domains.background

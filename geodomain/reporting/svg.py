@@ -646,7 +646,7 @@ def default_sections(
     return sections
 
 
-# Charts: the pen that draws `geodomain.statistics.charts.Chart` as SVG.
+# Draw charts, `geodomain.statistics.charts.Chart`, as SVG.
 
 _WIDE, _HIGH = 420, 162
 _LEFT, _RIGHT, _RIGHT_AXIS = 62, 16, 56
@@ -664,7 +664,7 @@ def chart_svg(chart: Chart, name: str, what: str, *, high: int = _HIGH) -> str:
     name : str
         A text that makes the identifiers of this drawing unique in the page.
     what : str
-        What the chart shows, for readers who do not see it.
+        What the chart shows, for readers who cannot see it.
     high : int
         Height of the panels together, in pixels of a drawing that is 420 wide.
     """
@@ -691,7 +691,7 @@ def chart_svg(chart: Chart, name: str, what: str, *, high: int = _HIGH) -> str:
 
 
 def _caption(chart: Chart, what: str) -> str:
-    """Return the text for readers who do not see the chart."""
+    """Return the text of a chart for readers who cannot see it."""
     heads = [f"{head.title}: {head.subtitle}" for head in chart.heads]
     return "; ".join(filter(None, [what, chart.subtitle, *heads, *chart.legend]))
 

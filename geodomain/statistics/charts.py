@@ -1,4 +1,4 @@
-"""Charts of statistics: what is drawn, with axes and ticks, and the pen that draws with matplotlib.
+"""Charts of statistics: their axes, ticks and marks, and how matplotlib draws them.
 
 A `Chart` describes axes, ticks and marks. `figure_of` and `validation_figures` draw charts for
 files with matplotlib; `geodomain.reporting.svg.chart_svg` draws the same charts for a page.
@@ -145,9 +145,9 @@ def between(name: str, low: float, high: float, most: int) -> Axis:
     return Axis(name, low, high, [(mark, f"{mark:,.10g}") for mark in marks])
 
 
-# From here on, the numbers of coordinates are long, so an axis has fewer.
+# From this size on, numbers of coordinates are long, so an axis has fewer of them.
 _LONG = 1e5
-# A log axis has at most so many ticks with 2 and 5, or with 3, between the powers of ten.
+# Most ticks of a log axis; fewer steps between the powers of ten are used to stay below it.
 _MOST_MARKS = 7
 
 
@@ -386,7 +386,7 @@ def curve_chart(
 # --- Grades on both sides of a contact.
 
 
-# Intervals are drawn up to so many times the largest mean.
+# Intervals are drawn up to this multiple of the largest mean.
 _TALLEST = 2.5
 
 
@@ -451,7 +451,7 @@ def contact_chart(
         ends = [(begin, end) for begin, end, *_ in side.classes]
         lower.append(Bars(ends, [each[2] for each in side.classes], colour))
         heads.append(Head(place, side.title, side.subtitle, colour))
-    # An interval may reach below 0, where no grade is, or dwarf all means.
+    # An interval may reach below 0, where no grades are, or be much larger than all means.
     note = ""
     if positive:
         middle = [mean for side in sides for _, _, _, mean, _, _ in side.classes]
@@ -464,7 +464,7 @@ def contact_chart(
     )
     upper.append(Line([0.0, 0.0], [grades.low, grades.high], PALE, width=1.0))
     lower.append(Line([0.0, 0.0], [counts.low, counts.high], PALE, width=1.0))
-    # At most five steps on each side, each of them a round number of classes.
+    # At most five ticks on each side, a round number of classes apart.
     step = width * round_length(max(1.0, most / width / 5), up=True)
     away = [number * step for number in range(1, math.floor(most / step + 1e-9) + 1)]
     places = [*(-each for each in reversed(away)), 0.0, *away]
@@ -654,7 +654,7 @@ def swath_charts(
     return charts
 
 
-# --- The pen for files: matplotlib.
+# --- Draw charts for files, with matplotlib.
 
 # Inches of a page.
 _WIDE, _HIGH = 11.5, 7.6

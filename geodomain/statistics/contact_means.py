@@ -432,7 +432,7 @@ class Contacts:
         return figure_of(self.chart(), 8.0, 5.5, title=title)
 
     def chart(self, unit: str = "") -> Chart:
-        """Return the chart of `draw`, which other pens draw too; `unit` is that of coordinates."""
+        """Return the chart that `draw` and reports draw; `unit` is that of coordinates."""
         return contact_chart(
             (self._side(0, -1.0), self._side(1, 1.0)),
             width=self.settings.bin,

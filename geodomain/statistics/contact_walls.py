@@ -28,7 +28,7 @@ from geodomain.volumes.distance import MeshDistance
 
 # Number of points labelled, or of triangles halved, at a time.
 _BATCH = 1 << 18
-# Number of pieces of the walls of all labels, of 140 bytes each, that are kept.
+# Most pieces of the walls of all labels that are stored, of 140 bytes each.
 _MOST_PIECES = 3_000_000
 # Barycentric coordinates of test points: the centroid, and points near the corners.
 _INNER = np.array([[1, 1, 1], [2.8, 0.1, 0.1], [0.1, 2.8, 0.1], [0.1, 0.1, 2.8]]) / 3.0
@@ -159,13 +159,13 @@ class WallPieces:
         `size` / 16 if another wall cuts them. Labels are taken at `size` / 64 off the wall, so
         narrower gaps and slivers between wireframes do not matter.
     codes : tuple of int, optional
-        Codes of two labels. If they are given, a piece is not halved for the sake of other labels.
+        Codes of two labels. If they are given, differences of other labels do not halve a piece.
 
     Attributes
     ----------
     too_many : bool
-        Whether there are more pieces than fit into memory; there are no walls then. It is never so
-        for two labels.
+        Whether there are more pieces than may be stored; then there are no walls. This limit does
+        not apply if `codes` is given.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class WallPieces:
         codes: tuple[int, int] | None = None,
     ) -> None:
         self._labeller, self._reach, self._size = labeller, reach, size
-        # Of each piece that is labelled: corners, radius, labels, and the piece that was halved.
+        # For each labelled piece: corners, radius, labels, and the piece that it is a half of.
         self._pieces: Floats = np.empty((0, 3, 3))
         self._radii: Floats = np.empty(0)
         self._labels: NDArray[np.int32] = np.empty((0, 4, 2), np.int32)
@@ -215,9 +215,9 @@ class WallPieces:
                 continue
             centres = pieces.mean(axis=1)
             radii = np.sqrt(((pieces - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
-            kept = near.mask(pieces, centres, radii)
-            pieces, parents, above = pieces[kept], parents[kept], above[kept]
-            centres, radii = centres[kept], radii[kept]
+            close = near.mask(pieces, centres, radii)
+            pieces, parents, above = pieces[close], parents[close], above[close]
+            centres, radii = centres[close], radii[close]
             cut = _may_be_cut(centres, radii, owned[parents], indexes)
             whole, small = np.flatnonzero(~cut), np.flatnonzero(cut & (radii <= max(size, least)))
             labels = np.empty((len(whole) + len(small), 4, 2), np.int32)
@@ -248,13 +248,13 @@ class WallPieces:
         """Return the walls between two labels; `points` are the samples with these labels."""
         if not len(self._pieces) or not len(points):
             return ContactWalls(None, (None, None), 0.0)
-        # No other piece has a wall of these labels, nor has a part of it.
+        # No other piece, and no part of another piece, is a wall of these labels.
         own = np.union1d(*(self._with_label(code) for code in codes))
         pieces, radii, depths = self._pieces[own], self._radii[own], self._depths[own]
         kinds = _kinds(self._labels[own], codes)
         agree = _agree(kinds[..., None])
         settled = agree | (radii <= self._least)
-        # A piece is not halved where its kinds agree, although other labels may differ there.
+        # For these two labels, a piece is whole where its kinds agree, even if other labels differ.
         halved = self._halved[own]
         alive = halved < 0
         above = np.searchsorted(own, halved)
@@ -407,15 +407,15 @@ def _mesh(pieces: Floats) -> Mesh | None:
 
 # --- Labels that touch.
 
-# Number of pieces of triangles that are labelled to find which labels touch, and halvings.
+# Most pieces of triangles that are labelled to find which labels touch, and most halvings.
 _PIECES, _HALVINGS = 200_000, 12
 
 
 def touching_labels(labeller: Labeller, offset: float) -> dict[tuple[int, int], float]:
-    """Return the area of the walls between each two labels, by their codes, the lower one first.
+    """Return the area of the walls between each two labels, by their codes in ascending order.
 
     Each triangle is labelled at its middle, `offset` off the wall on both sides. Large triangles
-    are halved before, so a contact that is much smaller than the pieces may be missed. A wall that
+    are halved first, so a contact that is much smaller than the pieces may be missed. A wall that
     two wireframes share may count twice.
     """
     meshes = [mesh for mesh in labeller.domains.meshes if len(mesh.triangles)]

@@ -276,8 +276,8 @@ def contacts(
     >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
     >>> ore = geodomain.Mesh([[0, 0, 0], [90, 0, 0], [0, 90, 0], [0, 0, 90]], faces)
     >>> points = pandas.DataFrame({"X": 9, "Y": 9, "Z": [-3, -1, 1, 3], "AU": [0.1, 0.3, 2, 2.2]})
-    >>> found = geodomain.contacts(points, {"ORE": ore}, ("ORE", "W"), "AU", background="W", max=4)
-    >>> [(row.label, row.begin, row.end, row.mean) for row in found.rows]
+    >>> result = geodomain.contacts(points, {"ORE": ore}, ("ORE", "W"), "AU", background="W", max=4)
+    >>> [(row.label, row.begin, row.end, row.mean) for row in result.rows]
     [('ORE', 2.0, 4.0, 2.2), ('ORE', 0.0, 2.0, 2.0), ('W', 0.0, 2.0, 0.3), ('W', 2.0, 4.0, 0.1)]
     """
     contact = read_keywords(ContactSettings, keywords, ContactKeywords)
@@ -428,8 +428,8 @@ class LabelledSamples:
         read, settings = self._read, self._settings
         own = (self._labels == codes[0]) | (self._labels == codes[1])
         valued = ~np.isnan(read.grades[self._usable])
-        kept = own & valued
-        chosen, labels = self._usable[kept], self._labels[kept]
+        mine = own & valued
+        chosen, labels = self._usable[mine], self._labels[mine]
         sides = np.where(labels == codes[0], 0, 1)
         edge: float | None
         if settings.along == "hole" and self._along is not None:

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 _DOMAIN = "domain"
 
-# Bytes for each row: of the columns that are kept, and of the work on them at its peak (measured
-# with 10 million samples).
+# Bytes for each row: of the stored columns, and of temporary arrays at their peak (measured with
+# 10 million samples).
 _GRADE, _CODE, _HOLE, _POINT = 8, 2, 4, 24
 _WORK, _CAPPED, _DECLUSTERED = 85, 35, 90
 
@@ -218,7 +218,7 @@ class Samples:
         return np.concatenate([np.empty(0), *self._values.pop(grade)])
 
     def again(self, *, placed: bool = True) -> Samples:
-        """Return the same samples, whose grades can be taken once more.
+        """Return the same samples, so that `values` can be called once more.
 
         With `placed` false, the coordinates are not used.
         """
@@ -347,7 +347,8 @@ def _of_intervals(
 ) -> Samples:
     """Read a table of intervals (hole, from, to), which has no coordinates.
 
-    `error` says what a file lacks that is no such table either; None if it is one.
+    `error` is the error for a file without coordinates, if it is no such table either. It is None
+    if the file is known to be such a table.
     """
     if purpose:
         message = (

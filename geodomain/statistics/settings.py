@@ -344,7 +344,7 @@ class ReportSettings(ValidateSettings, StatsSettings):
         None,
         LENGTH,
         "Width of the classes of distance from a contact, as bin= of contacts.  [default: 2, or "
-        "the usual length of the samples, rounded up, if that is more]",
+        "the median length of the samples, rounded up, if that is more]",
         hashed=True,
         metavar="LENGTH",
     )
@@ -358,9 +358,9 @@ class ReportSettings(ValidateSettings, StatsSettings):
     distance_bands: str | float | Sequence[float] | None = setting(
         None,
         read_by("geodomain.statistics.settings.read_bands"),
-        "Distances from the nearest sample, with commas: the report shows the share of the volume "
-        "of each domain beyond each of them.  [default: half of, once and twice the spacing of the "
-        "holes]",
+        "Distances from the nearest sample, separated by commas: the report shows which share of "
+        "the volume of each domain is beyond each distance.  [default: half, once and twice the "
+        "spacing of the holes]",
         hashed=True,
         metavar="LENGTH,...",
     )
@@ -373,7 +373,7 @@ class ReportSettings(ValidateSettings, StatsSettings):
 
     @property
     def bands(self) -> tuple[float, ...]:
-        """The distances from the nearest sample, ascending; none if they are to be chosen."""
+        """The distances from the nearest sample, ascending; empty if none are set."""
         return () if self.distance_bands is None else read_bands(self.distance_bands)
 
     def contact(self, length: float = 0.0) -> ContactSettings:

@@ -658,7 +658,7 @@ def below_notes(cells: Mapping[str, int], policy: BelowDetection | None) -> Iter
     for name, count in cells.items():
         if count:
             yield (
-                f"{name}: {counted(count, 'value')} below detection, read by below_detection="
+                f"{name}: {counted(count, 'value')} below detection, read with below_detection="
                 f"{policy!r}"
             )
 

@@ -32,7 +32,8 @@ class ShellVolume:
     triangles : int
         Number of triangles.
     area, volume : float
-        Area, and volume that the shell alone encloses, above 0 whichever way the shell faces.
+        Area of the shell, and the volume that it encloses on its own, above 0 whichever way it
+        faces.
     counts : {"added", "subtracted", "not counted"}
         Whether the volume is part of the solid, or a void in it. A shell that occurs twice cancels
         itself, and is not counted.
@@ -168,7 +169,7 @@ def _fault(mesh: Mesh, report: check.MeshReport) -> str:
     if not len(mesh.triangles):
         return "it has no triangles"
     if not report.closed:
-        return f"it is not closed: {report.boundary_edges:,} of its edges have one triangle"
+        return f"it is not closed: {report.boundary_edges:,} of its edges have only one triangle"
     if report.cancelled:
         return "each of its faces occurs an even number of times, and the copies cancel"
     if not report.balanced:

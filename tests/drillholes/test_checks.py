@@ -654,11 +654,11 @@ def test_a_report_holds_the_findings_and_the_sign_of_dips() -> None:
     tables(changed(collars(), "DH005", 3, -99), survey)
     run("report", "--accept", "survey-short", "--topography", "ground.ply")
     text = Path("r.html").read_text()
-    assert '<ul id="hole-notes"><li>dips: negative dips point down (in survey.csv 0 dips' in text
-    assert "(DH005: z -99, neighbours 375 to 384) [collar-mark]" in text
+    assert '<p id="dips">Dips: negative dips point down (in survey.csv 0 dips' in text
+    assert "<td>DH005: z -99, neighbours 375 to 384</td>" in text
     assert (
-        "<li>note: 12 holes whose unsurveyed end is longer than any distance between stations "
-        in text
+        '<th scope="row">note</th>'
+        "<td>holes whose unsurveyed end is longer than any distance between stations</td>" in text
     )
     scene = json.loads(text.split('id="scene">')[1].split("</script>")[0])
     assert scene["drillholes"]["dips"].startswith("negative dips point down")
@@ -666,7 +666,7 @@ def test_a_report_holds_the_findings_and_the_sign_of_dips() -> None:
     assert codes == ["survey-short", "collar-mark", "collar-off-topography"]
     holes = Drillholes("collar.csv", "survey.csv", "assay.csv")
     done = geodomain.report_file("labelled.csv", "s.html", holes=holes)
-    assert "neighbours 375 to 384) [collar-mark]. Fill in" in Path("s.html").read_text()
+    assert "neighbours 375 to 384</td><td>Fill in" in Path("s.html").read_text()
     assert [each.code for each in done.findings] == codes[:2]
     assert "\nnote: 12 holes whose unsurveyed end" in str(done) and holes.report.dips in str(done)
 

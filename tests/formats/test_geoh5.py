@@ -488,7 +488,7 @@ HUGE = {"shape": (2**40,), "dtype": "<f8", "chunks": (2**20,)}
 PLACE = np.dtype([("x", "<f8"), ("y", "<f8"), ("z", "<f8")])
 BAD_MODELS = {
     "huge edges": (lambda o: put(o, "U cell delimiters", HUGE), "of memory"),
-    "edges that turn": (lambda o: put(o, "U cell delimiters", [0.0, 2, 1]), "do not increase"),
+    "edges that turn": (lambda o: put(o, "U cell delimiters", [0.0, 2, 1]), "neither increase"),
     "one edge": (lambda o: put(o, "V cell delimiters", [0.0]), "are not the edges"),
     "endless edges": (lambda o: put(o, "V cell delimiters", [0.0, np.inf]), "are not the edges"),
     "too many cells": (

@@ -153,7 +153,7 @@ def test_samples_with_coordinates_give_the_same_figures(folder: Path, made) -> N
         assert other["crossings"] == [] and other["contacts"] == {}
         assert other["spacing"] == pytest.approx(one["spacing"])
     text = (folder / "points.html").read_text()
-    assert "Samples belong to a domain by the labels in their column domain." in text
+    assert "Samples belong to the domains in their column domain." in text
     assert "Not shown: contacts and crossings of holes: give domains=" in text
 
 

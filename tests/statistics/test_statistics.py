@@ -309,7 +309,7 @@ def test_policies_of_missing_and_below_detection() -> None:
     (row,) = json.loads(result.stdout)["totals"]
     assert (row["count"], row["missing"]) == (3, 1)
     assert (row["minimum"], row["median"], row["maximum"]) == (0.01, 0.02, 0.03)
-    assert "AU: 2 values below detection, read by --below-detection half" in run(*words).stdout
+    assert "AU: 2 values below detection, read with --below-detection half" in run(*words).stdout
     assert "AU is negative in 1 of the samples" in result.stderr
 
 

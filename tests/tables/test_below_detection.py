@@ -12,7 +12,7 @@ from wireframes import box
 from geodomain import write_mesh
 from geodomain.cli import main
 
-TOLD = "AU: 2 values below detection, read by --below-detection half"
+TOLD = "AU: 2 values below detection, read with --below-detection half"
 NEGATIVE = "AU is negative in 1 of the samples, the first in sample 4 (-99.0 in 1)"
 HOLES = ["--collar", "collar.csv", "--survey", "survey.csv"]
 DOMAINS = ["--domains", "domains.toml"]
@@ -67,7 +67,7 @@ def test_density_below_detection_is_counted() -> None:
     frame.to_csv("dense.csv", index=False)
     words = ["tonnes", "dense.csv", "--density", "RHO", "--below-detection", "limit"]
     told = CliRunner().invoke(main, words).stdout
-    assert "RHO: 1 value below detection, read by --below-detection limit" in told
+    assert "RHO: 1 value below detection, read with --below-detection limit" in told
 
 
 @pytest.mark.parametrize("policy", [[], ["--below-detection", "half"]])
