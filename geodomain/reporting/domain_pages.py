@@ -586,6 +586,7 @@ def findings_html(check: HoleCheck, unit: str, say: Callable[[str], str] = str) 
             [
                 each.level,
                 escape(each.what),
+                f"<code>{escape(each.code)}</code>",
                 escape(each.table),
                 f"{each.count:,}",
                 escape("; ".join(each.first)),
@@ -593,7 +594,7 @@ def findings_html(check: HoleCheck, unit: str, say: Callable[[str], str] = str) 
             ]
             for each in findings[:_MOST_FINDINGS]
         ]
-        headings = ["severity", "finding", "table", "cases", "first cases", "what to do"]
+        headings = ["severity", "finding", "code", "table", "cases", "first cases", "what to do"]
         parts.append(table("Findings", headings, cells, name="findings"))
     return "".join(parts)
 
