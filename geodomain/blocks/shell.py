@@ -245,8 +245,8 @@ def shell(
     `geodomain.check` reports such edges; labels are still well defined.
 
     All corners in a plane across an axis have the same coordinate along this axis: the decimal
-    number that exact arithmetic gives. The wireframes of a rotated model are made along the axes of its blocks, and each vertex
-    is then rotated once.
+    number that exact arithmetic gives. The wireframes of a rotated model are made along the axes of
+    its blocks, and each vertex is then rotated once.
 
     Examples
     --------
