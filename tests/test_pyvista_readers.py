@@ -401,7 +401,9 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path, monkeypatch: pytest.M
     ):
         read(str(tmp_path / "h.dxf"), dx=10)
     (tmp_path / "i.omf").write_bytes(omf_models.omf1(names=("A",)))
-    with pytest.raises(TypeError, match=r"^i\.omf is a project: dx= is an option for block models only$"):
+    with pytest.raises(
+        TypeError, match=r"^i\.omf is a project: dx= is an option for block models only$"
+    ):
         read(str(tmp_path / "i.omf"), dx=10)
 
 
