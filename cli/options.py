@@ -30,7 +30,7 @@ def named_path(value: str) -> tuple[str, str]:
     if (equals and not name) or not path:
         message = f"{value!r} is not NAME=PATH"
         raise click.BadParameter(message)
-    # Not by pathlib, because the name in FILE:NAME may be longer than that of a file.
+    # Not by pathlib, which raises an error if NAME is too long for the name of a file.
     if not os.path.exists(path) and os.path.exists(value):  # noqa: PTH110
         message = f"the path contains an equals sign; write NAME={value}"
         raise click.BadParameter(message)

@@ -537,7 +537,7 @@ def dimensions(
     if axes[2].attrs.get("positive") == "down":
         warn(
             f"the coordinate {axes[2].name!r} increases downwards (positive: down): if the "
-            "wireframes have elevations, assign its negative first"
+            "wireframes have elevations, change its sign first"
         )
     if like is not None and not set(dims) <= set(like.dims):
         message = (

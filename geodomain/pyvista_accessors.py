@@ -138,7 +138,7 @@ class _Labelling(Generic[DataT]):
         """Return the data set with new arrays; the last numeric array becomes active."""
         for name in arrays:
             if not (isinstance(name, str) and name):
-                message = f"column={name!r} is not the name of an array: give a text"
+                message = f"column={name!r} is not the name of an array: use a text, not empty"
                 raise ValueError(message)
         made = self._dataset
         if not inplace:

@@ -244,9 +244,9 @@ def shell(
     Where blocks of a label touch along an edge only, this edge belongs to four triangles.
     `geodomain.check` reports such edges; labels are still well defined.
 
-    All corners in one plane have the same coordinate: the decimal number that exact arithmetic
-    gives. The wireframes of a rotated model are made along the axes of its blocks, and each vertex
-    is then rotated once.
+    All corners in a plane across an axis have the same coordinate along this axis: the decimal
+    number that exact arithmetic gives. The wireframes of a rotated model are made along the axes of
+    its blocks, and each vertex is then rotated once.
 
     Examples
     --------

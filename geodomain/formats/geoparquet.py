@@ -19,7 +19,7 @@ _KEY = b"geo"  # in the metadata of the schema
 _BYTES = 29
 _TYPES = (1001, 0x80000001)
 _DEGREES = ("GeographicCRS", "DerivedGeographicCRS")
-# Beginnings of a CRS in text, which early files of GeoParquet have.
+# Beginnings of a CRS in degrees, as text, which early files of GeoParquet have.
 _TEXTS = ("GEOGCS", "GEOGCRS", "GEOGRAPHICCRS", "GEODCRS", "EPSG:4326", "EPSG:4979", "OGC:CRS84")
 # GeoParquet without a CRS means longitude and latitude.
 _NO_CRS = {"type": "GeographicCRS", "name": "WGS 84 (CRS84)"}
@@ -65,15 +65,15 @@ class PointColumn:
 
         points = np.full((len(array), 3), np.nan)
         there = np.flatnonzero(~np.asarray(array.is_null().to_numpy(zero_copy_only=False), bool))
-        kept = array.drop_null()
+        present = array.drop_null()
         try:
             if pyarrow.types.is_struct(array.type):
                 for axis, name in enumerate("xyz"):
-                    values = kept.field(name).cast(pyarrow.float64())
+                    values = present.field(name).cast(pyarrow.float64())
                     points[there, axis] = values.to_numpy(zero_copy_only=False)
             elif len(there):
-                points[there] = self._decoded(kept.cast(pyarrow.large_binary()), there)
-        except (KeyError, pyarrow.ArrowException):  # a type that holds no points with z
+                points[there] = self._decoded(present.cast(pyarrow.large_binary()), there)
+        except (KeyError, pyarrow.ArrowException):  # the type does not hold points with z
             self._refuse(int(there[0]) if len(there) else 0)
         return points
 

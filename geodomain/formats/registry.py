@@ -632,7 +632,7 @@ def split_name(path: str | os.PathLike[str]) -> tuple[Path, str | None]:
     (C:\a.dxf) is not a separator.
     """
     text = os.fspath(path)
-    # Not by pathlib, because a name may be longer than the name of a file may be.
+    # Not by pathlib, which raises an error if NAME is too long for the name of a file.
     if not os.path.exists(text):  # noqa: PTH110
         for at in _colons(text):
             if os.path.isfile(text[:at]):  # noqa: PTH113
