@@ -205,7 +205,7 @@ def test_findings_are_those_of_holes_check(folder: Path, made) -> None:
     )
     assert done.as_dict()["holes"] == check.as_dict()
     rows = page.tables["findings"][1:]
-    assert {(row[1], row[3]) for row in rows} == {
+    assert {(row[1], row[4]) for row in rows} == {
         (each.what, f"{each.count:,}") for each in check.findings
     }
     assert [row[2:4] for row in page.tables["hole-rows"][1:]] == [
