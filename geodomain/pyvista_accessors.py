@@ -37,7 +37,7 @@ DataT = TypeVar("DataT", bound=pyvista.DataSet)
 class _Labelling(Generic[DataT]):
     """The methods that grids and points share: their answers are arrays of cells or of points."""
 
-    _noun, _of_points = "the grid", False
+    _of_points = False
 
     def __init__(self, dataset: DataT) -> None:
         self._held = dataset
@@ -150,7 +150,12 @@ class _Labelling(Generic[DataT]):
         return made
 
     def _warn_of_single(self) -> None:
-        """Warn of float32 coordinates so large that they are accurate to 0.01 or worse."""
+        """Warn of a grid whose float32 coordinates are so large that they are coarse.
+
+        The functions themselves warn of points.
+        """
+        if self._of_points:
+            return
         dataset = self._dataset
         if isinstance(dataset, pyvista.RectilinearGrid):
             parts = [np.asarray(axis) for axis in (dataset.x, dataset.y, dataset.z)]
@@ -160,8 +165,8 @@ class _Labelling(Generic[DataT]):
         resolution = max(map(single_resolution, single), default=0.0)
         if resolution >= COARSE:
             warn(
-                f"{self._noun} has coordinates in single precision (float32), which are only "
-                f"accurate to {resolution:g} here: make them with float64 points"
+                "the grid has coordinates in single precision (float32), which are only accurate "
+                f"to {resolution:g} here: make them with float64 points"
             )
 
 
@@ -221,7 +226,7 @@ class GridAccessor(_Labelling[pyvista.DataSet]):
         if model.made is None:
             message = "the cells were not split"
             raise GeodomainError(message)
-        return cast("pyvista.UnstructuredGrid", grid_of(model.made, self._noun))
+        return cast("pyvista.UnstructuredGrid", grid_of(model.made, "the grid"))
 
     def tonnes(self, *, density: str | float, **keywords: object) -> Tonnes:
         """Add up volume, tonnes and grades of the cells by domain; see `geodomain.tonnes`."""
@@ -237,7 +242,7 @@ class GridAccessor(_Labelling[pyvista.DataSet]):
 class PointsAccessor(_Labelling[DataT]):
     """What geodomain does with points: their labels become arrays of the points."""
 
-    _noun, _of_points = "the data set", True
+    _of_points = True
 
     def _labels(self, domains: DomainsLike, keywords: dict[str, object]) -> NDArray[np.str_]:
         columns = dict(self._dataset.point_data.items())

@@ -227,8 +227,12 @@ def test_coarse_single_precision_is_told() -> None:
         single.geodomain.label(ORE)
     with pytest.warns(GeodomainWarning, match="accurate to 0.5"):
         single.geodomain.tonnes(density=1, column="zone")
-    with pytest.warns(GeodomainWarning, match="accurate to 0.5"):
-        pyvista.PolyData(np.float32([[7_480_000, 0, 0]])).geodomain.contains(cube())
+    points = pyvista.PolyData(np.float32([[7_480_000, 0, 0]])).geodomain
+    calls = (points.contains, points.distances, lambda mesh: points.label({"ORE": mesh}))
+    for call in calls:
+        with pytest.warns(GeodomainWarning, match="accurate to 0.5") as told:
+            call(cube())
+        assert len(told) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         far.geodomain.contains(cube())
