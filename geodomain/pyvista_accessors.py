@@ -122,12 +122,13 @@ class _Labelling(Generic[DataT]):
         named = isinstance(meshes, Mapping)
         each = cast("Mapping[str, MeshLike]", meshes if named else {"": meshes})
         measure: Callable[..., NDArray[np.float64]] = geodomain.distances
-        columns = {
-            f"dist_{name}".lower() if named else "distance": measure(
-                mesh, self._dataset, **keywords
-            )
-            for name, mesh in each.items()
-        }
+        columns: dict[str, NDArray[np.float64]] = {}
+        for name, mesh in each.items():
+            column = f"dist_{name}".lower() if named else "distance"
+            if column in columns:
+                message = f"two meshes have the array {column!r}: give them different names"
+                raise ValueError(message)
+            columns[column] = measure(mesh, self._dataset, **keywords)
         return self._with(columns, inplace)
 
     def _labels(self, domains: DomainsLike, keywords: dict[str, object]) -> NDArray[np.str_]:
@@ -245,9 +246,9 @@ class PointsAccessor(_Labelling[DataT]):
     _of_points = True
 
     def _labels(self, domains: DomainsLike, keywords: dict[str, object]) -> NDArray[np.str_]:
-        columns = dict(self._dataset.point_data.items())
+        columns = {"columns": dict(self._dataset.point_data.items())}
         label: Callable[..., NDArray[np.str_]] = geodomain.label_points
-        return label(self._dataset, domains, columns=columns, **keywords)
+        return label(self._dataset, domains, **(columns | keywords))
 
 
 class SurfaceAccessor(PointsAccessor[pyvista.PolyData]):
