@@ -37,7 +37,7 @@ DataT = TypeVar("DataT", bound=pyvista.DataSet)
 class _Labelling(Generic[DataT]):
     """The methods that grids and points share; they return arrays of cells or of points."""
 
-    _noun, _of_points = "the grid", False
+    _of_points = False
 
     def __init__(self, dataset: DataT) -> None:
         self._held = dataset
@@ -123,12 +123,13 @@ class _Labelling(Generic[DataT]):
         named = isinstance(meshes, Mapping)
         each = cast("Mapping[str, MeshLike]", meshes if named else {"": meshes})
         measure: Callable[..., NDArray[np.float64]] = geodomain.distances
-        columns = {
-            f"dist_{name}".lower() if named else "distance": measure(
-                mesh, self._dataset, **keywords
-            )
-            for name, mesh in each.items()
-        }
+        columns: dict[str, NDArray[np.float64]] = {}
+        for name, mesh in each.items():
+            column = f"dist_{name}".lower() if named else "distance"
+            if column in columns:
+                message = f"two meshes have the array {column!r}: give them different names"
+                raise ValueError(message)
+            columns[column] = measure(mesh, self._dataset, **keywords)
         return self._with(columns, inplace)
 
     def _labels(self, domains: DomainsLike, keywords: dict[str, object]) -> NDArray[np.str_]:
@@ -151,7 +152,12 @@ class _Labelling(Generic[DataT]):
         return made
 
     def _warn_of_single(self) -> None:
-        """Warn of float32 coordinates that are so large that their rounding is 0.01 or more."""
+        """Warn of a grid whose float32 coordinates are so large that they are coarse.
+
+        The functions themselves warn of points.
+        """
+        if self._of_points:
+            return
         dataset = self._dataset
         if isinstance(dataset, pyvista.RectilinearGrid):
             parts = [np.asarray(axis) for axis in (dataset.x, dataset.y, dataset.z)]
@@ -161,8 +167,8 @@ class _Labelling(Generic[DataT]):
         resolution = max(map(single_resolution, single), default=0.0)
         if resolution >= COARSE:
             warn(
-                f"{self._noun} has coordinates in single precision (float32), which are only "
-                f"accurate to {resolution:g} here: make {self._noun} from float64 points"
+                "the grid has coordinates in single precision (float32), which are only accurate "
+                f"to {resolution:g} here: make the grid from float64 points"
             )
 
 
@@ -222,7 +228,7 @@ class GridAccessor(_Labelling[pyvista.DataSet]):
         if model.made is None:
             message = "the cells were not split"
             raise GeodomainError(message)
-        return cast("pyvista.UnstructuredGrid", grid_of(model.made, self._noun))
+        return cast("pyvista.UnstructuredGrid", grid_of(model.made, "the grid"))
 
     def tonnes(self, *, density: str | float, **keywords: object) -> Tonnes:
         """Add up volume, tonnes and grades of the cells by domain; see `geodomain.tonnes`."""
@@ -238,12 +244,12 @@ class GridAccessor(_Labelling[pyvista.DataSet]):
 class PointsAccessor(_Labelling[DataT]):
     """Methods for points: labels become arrays of the points."""
 
-    _noun, _of_points = "the data set", True
+    _of_points = True
 
     def _labels(self, domains: DomainsLike, keywords: dict[str, object]) -> NDArray[np.str_]:
-        columns = dict(self._dataset.point_data.items())
+        columns = {"columns": dict(self._dataset.point_data.items())}
         label: Callable[..., NDArray[np.str_]] = geodomain.label_points
-        return label(self._dataset, domains, columns=columns, **keywords)
+        return label(self._dataset, domains, **(columns | keywords))
 
 
 class SurfaceAccessor(PointsAccessor[pyvista.PolyData]):

@@ -155,6 +155,9 @@ def test_points_are_labelled_as_points() -> None:
     for points in (pyvista.PolyData(places), pyvista.PointSet(places)):
         made = points.geodomain.label({"ÖRE": cube()}, background="WASTE")
         assert made.point_data["domain"].tolist() == ["ÖRE", "WASTE", "ÖRE"]
+        rich = [geodomain.Domain("RICH", cube(), only_if={"AU": {">": 1}})]
+        made = points.geodomain.label(rich, columns={"AU": [0, 2, 2]})
+        assert made.point_data["domain"].tolist() == ["", "", "RICH"]
         made = points.geodomain.contains(cube())
         assert made.point_data["inside"].tolist() == [True, False, True]
 
@@ -227,8 +230,12 @@ def test_coarse_single_precision_is_told() -> None:
         single.geodomain.label(ORE)
     with pytest.warns(GeodomainWarning, match="accurate to 0.5"):
         single.geodomain.tonnes(density=1, column="zone")
-    with pytest.warns(GeodomainWarning, match="accurate to 0.5"):
-        pyvista.PolyData(np.float32([[7_480_000, 0, 0]])).geodomain.contains(cube())
+    points = pyvista.PolyData(np.float32([[7_480_000, 0, 0]])).geodomain
+    calls = (points.contains, points.distances, lambda mesh: points.label({"ORE": mesh}))
+    for call in calls:
+        with pytest.warns(GeodomainWarning, match="accurate to 0.5") as told:
+            call(cube())
+        assert len(told) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         far.geodomain.contains(cube())
@@ -259,6 +266,11 @@ def test_wrong_objects_are_named_in_a_sentence() -> None:
     assert "octree" in wrong(lambda: grid.geodomain.subblock(ORE, scheme="cubes", minimum=1))
     lines = pyvista.Line()
     assert "lines" in wrong(lambda: lines.geodomain.check())
+    assert "a domain's name is 1" in wrong(lambda: grid.geodomain.label({1: cube()}))
+    alike = {"ORE": cube(), "ore": cube()}
+    assert "the array 'dist_ore'" in wrong(lambda: grid.geodomain.distances(alike))
+    rich = [geodomain.Domain("RICH", cube(), only_if={"AU": {">": 1}})]
+    assert "an array of the grid's cells" in wrong(lambda: grid.geodomain.label(rich))
     surface = cube().to_pyvista().geodomain
     assert "tolerance" in wrong(lambda: surface.weld(-1))
     assert wrong(lambda: surface.weld("wide")).endswith("at least 0, not wide")

@@ -427,6 +427,12 @@ class ParquetModel(TableModel[Any]):
             table = self._groups.read(group, [*self.centroid, *self.sizes, column])
             centroids, sizes = self._measured(table)
             values = table.column(column)
+            if types.is_nested(values.type):
+                message = (
+                    f"{self.name}: the column {column!r} holds {values.type}, which is neither "
+                    "numbers nor text: leave this column out"
+                )
+                raise TableError(message)
             with readable(self.name):
                 if types.is_binary(values.type) or types.is_large_binary(values.type):
                     binary = [b"" if each is None else each for each in values.to_pylist()]

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_doubles, as_rows, is_on_device
-from geodomain.checks.columns import refuse_nan
 from geodomain.domains.defaults import LabelBy, Proportions
-from geodomain.domains.domain import Domain
+from geodomain.domains.domain import Domain, require_name
 from geodomain.domains.order import Domains, DomainsLike, allowed_rows
 from geodomain.domains.sources import as_domains
 from geodomain.errors import DomainError, counted
@@ -136,7 +135,7 @@ def _codes_by_names(
     meshes: list[Mesh | PointLocator] = []
     owners: list[int] = []
     for owner, (name, union) in enumerate(domains.items()):
-        refuse_nan(str(name))
+        require_name(name)
         parts = as_solids(union, name)
         if not parts:
             message = f"{name} has no mesh: give at least one"
@@ -230,7 +229,10 @@ def passed_column(
     """Return a column that the caller gave; raise an error if it is missing or of wrong length."""
     places = [plain_name(title) for title in columns]
     if plain_name(name) not in places:
-        message = f"a condition uses the column {name!r}: give it with columns={{{name!r}: ...}}"
+        message = (
+            f"a condition uses the column {name!r}: give it with columns={{{name!r}: ...}}, or as "
+            "an array of the grid's cells"
+        )
         raise DomainError(message)
     own, values = list(columns.items())[places.index(plain_name(name))]
     rule = options.number_rule([*columns], "").of(own)
