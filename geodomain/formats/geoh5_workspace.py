@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -299,8 +300,8 @@ class Workspace:
         array = group.get(name)
         if not isinstance(array, h5py.Dataset) or array.ndim != 1 + (name == "Cells"):
             self.refuse(f"{name_of(group)!r} has no array {name!r}")
-        if not _is_plain(array.dtype):
-            self.refuse(f"the array {name!r} holds neither numbers nor texts")
+        if not _is_plain(array.id.get_type()):
+            self.refuse(f"the array {name!r} holds neither usual numbers nor texts")
         other = h5py.h5o.get_info(array.id).fileno != h5py.h5o.get_info(self.base.id).fileno
         if other or array.external or array.is_virtual:
             self.refuse(f"the array {name!r} is in another file")
@@ -355,8 +356,8 @@ def member(group: Any, key: str) -> Any:
 
 def attribute(entity: Any, name: str) -> Any:
     """Return an attribute of an entity: a number, a text or a place."""
-    if not _is_plain(entity.attrs.get_id(name).dtype):
-        message = f"{name!r} is neither a number nor a text"
+    if not _is_plain(entity.attrs.get_id(name).get_type()):
+        message = f"{name!r} is neither a usual number nor a text"
         raise ValueError(message)
     return entity.attrs[name]
 
@@ -371,16 +372,30 @@ def name_of(entity: Any) -> str:
     return attribute_text(entity, "Name")
 
 
-def _is_plain(kind: np.dtype[Any]) -> bool:
-    """Return whether values are numbers or texts, or rows of them.
+def _is_plain(kind: Any) -> bool:
+    """Return whether values of an HDF5 type are usual numbers or texts, or rows of them.
 
-    HDF5 crashes if damage turns texts into lists of variable length.
+    HDF5 crashes if damage turns texts into lists of variable length, or changes how the bits of
+    numbers are used.
     """
     import h5py
 
-    if kind.names is not None:
-        return all(_is_plain(kind[name]) for name in kind.names)
-    return kind.kind != "O" or h5py.check_string_dtype(kind) is not None
+    if isinstance(kind, h5py.h5t.TypeCompoundID):
+        members = range(kind.get_nmembers())
+        return all(_is_plain(kind.get_member_type(member)) for member in members)
+    if isinstance(kind, h5py.h5t.TypeEnumID):
+        return _is_plain(kind.get_super())
+    return isinstance(kind, h5py.h5t.TypeStringID) or any(map(kind.equal, _usual_numbers()))
+
+
+@cache
+def _usual_numbers() -> tuple[Any, ...]:
+    """Return the HDF5 types of numbers of 8 to 64 bits, in both orders of bytes."""
+    import h5py
+
+    names = [f"STD_{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64)]
+    names += [f"IEEE_F{bits}" for bits in (16, 32, 64)]
+    return tuple(getattr(h5py.h5t, f"{name}{order}") for name in names for order in ("LE", "BE"))
 
 
 def text_of(value: object) -> str:
