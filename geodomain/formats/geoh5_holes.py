@@ -31,12 +31,14 @@ from geodomain.formats.geoh5_workspace import (
     Element,
     Encoded,
     Workspace,
+    attribute_text,
     changed_copy,
     data_of,
     decoded,
     encoded,
     member,
     missing,
+    name_of,
     new_id,
     opened,
     put_array,
@@ -406,7 +408,7 @@ class _Concatenated:
         if size > count:
             self._workspace.refuse(f"{field!r} has {size:,} values for {count:,} intervals")
         kind = self._kind(key)
-        primitive = text_of(kind.attrs.get("Primitive type", ""))
+        primitive = attribute_text(kind, "Primitive type")
         if primitive not in ("Float", "Integer", "Referenced", "Boolean", "Text"):
             return None
         raw = self._read(field)[start : start + size]
@@ -483,7 +485,7 @@ class _Single:
             stored = self._workspace.number(entity, "End of hole", 0.0)
             place = self._workspace.place_of(entity, "Collar")
             end = _end(stored, stations, deepest.get(key, 0.0))
-            yield Hole(_name(entity), key, place, end, stations)
+            yield Hole(name_of(entity), key, place, end, stations)
 
     def tables(self) -> list[str]:
         """Return the name of the only table of intervals, if a hole has intervals."""
@@ -510,11 +512,7 @@ class _Single:
                 ids[column] = each.id
             for depth in (FROM, TO):
                 columns[depth] = as_float64(columns[depth])
-            yield Records(_name(entity), key, count, columns, ids, "")
-
-
-def _name(entity: Any) -> str:
-    return text_of(entity.attrs.get("Name", ""))
+            yield Records(name_of(entity), key, count, columns, ids, "")
 
 
 def _holes_of(workspace: Workspace, element: Element) -> _Concatenated | _Single:
@@ -650,7 +648,7 @@ class _Adding:
             for number, record in enumerate(records):
                 key = new_id(self._base, f"{record.id} {self._table.element.id} {name}")
                 parts.append((record.id, key, values.values[ends[number] : ends[number + 1]]))
-                changed |= self._add_data(record, name, key, text_of(kind.attrs["ID"]))
+                changed |= self._add_data(record, name, key, attribute_text(kind, "ID"))
             self._append(name.replace("/", "\u2044"), parts)
         self._write_attributes(changed)
 

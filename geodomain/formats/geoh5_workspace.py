@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -174,9 +175,7 @@ class Workspace:
         }
         groups, self.holes = self._groups()
         self.elements = tuple(
-            Element(
-                text_of(entity.attrs.get("Name", "")), groups.get(key, ()), key, self._kinds[key]
-            )
+            Element(name_of(entity), groups.get(key, ()), key, self._kinds[key])
             for key, entity in self.children(self.base["Objects"])
         )
 
@@ -197,8 +196,8 @@ class Workspace:
             yield name.lower(), group[name]
 
     def _kind(self, entity: Any) -> str:
-        kind = entity["Type"].attrs
-        return KINDS.get(bare_id(text_of(kind.get("ID", ""))), text_of(kind.get("Name", "?")))
+        kind = entity["Type"]
+        return KINDS.get(bare_id(attribute_text(kind, "ID")), attribute_text(kind, "Name", "?"))
 
     def _groups(self) -> tuple[dict[str, tuple[str, ...]], tuple[Element, ...]]:
         """Return the names of the groups of each object by its id, and the groups of drillholes."""
@@ -208,13 +207,13 @@ class Workspace:
         seen: set[str] = set()  # a damaged tree may lead to a group again and again
         if "Root" in self.base:
             root = self.base["Root"]
-            waiting.append((text_of(root.attrs.get("ID", "")), root, ()))
+            waiting.append((attribute_text(root, "ID"), root, ()))
         while waiting:
             key, group, names = waiting.pop(0)
             objects = [each for each, _ in self.children(group.get("Objects", ()))]
             groups_of |= dict.fromkeys(objects, names)
             at_root = not names
-            name = text_of(group.attrs.get("Name", "")) if at_root else names[-1]
+            name = name_of(group) if at_root else names[-1]
             kind = CONCATENATED if "Concatenated Data" in group else SINGLE
             has_holes = any(self._kinds.get(each) == "Drillhole" for each in objects)
             if kind == CONCATENATED or has_holes:
@@ -222,7 +221,7 @@ class Workspace:
             for inner, entity in self.children(group.get("Groups", ())):
                 if inner not in seen:
                     seen.add(inner)
-                    waiting.append((inner, entity, (*names, text_of(entity.attrs.get("Name", "")))))
+                    waiting.append((inner, entity, (*names, name_of(entity))))
         return groups_of, tuple(holes)
 
     def kind_of(self, key: str) -> str:
@@ -300,7 +299,9 @@ class Workspace:
 
         array = group.get(name)
         if not isinstance(array, h5py.Dataset) or array.ndim != 1 + (name == "Cells"):
-            self.refuse(f"{text_of(group.attrs.get('Name', ''))!r} has no array {name!r}")
+            self.refuse(f"{name_of(group)!r} has no array {name!r}")
+        if not _is_plain(array.id.get_type()):
+            self.refuse(f"the array {name!r} holds neither usual numbers nor texts")
         other = h5py.h5o.get_info(array.id).fileno != h5py.h5o.get_info(self.base.id).fileno
         if other or array.external or array.is_virtual:
             self.refuse(f"the array {name!r} is in another file")
@@ -317,7 +318,7 @@ class Workspace:
 
     def place_of(self, entity: Any, name: str) -> Floats:
         """Return three coordinates that are an attribute of an entity."""
-        values = np.asarray(entity.attrs[name])
+        values = np.asarray(attribute(entity, name))
         if values.dtype.names:
             values = np.array([values[axis] for axis in values.dtype.names])
         place = values.astype(np.float64).reshape(-1)
@@ -329,7 +330,7 @@ class Workspace:
         """Return a number that is an attribute of an entity."""
         if default is not None and name not in entity.attrs:
             return default
-        values = np.asarray(entity.attrs[name], dtype=np.float64).reshape(-1)
+        values = np.asarray(attribute(entity, name), dtype=np.float64).reshape(-1)
         if values.shape != (1,) or not np.isfinite(values[0]):
             self.refuse(f"{name!r} is not a number")
         return float(values[0])
@@ -351,6 +352,50 @@ def member(group: Any, key: str) -> Any:
         if spelled in group:
             return group[spelled]
     return next(group[name] for name in group if name.lower() == key.lower())
+
+
+def attribute(entity: Any, name: str) -> Any:
+    """Return an attribute of an entity: a number, a text or a place."""
+    if not _is_plain(entity.attrs.get_id(name).get_type()):
+        message = f"{name!r} is neither a usual number nor a text"
+        raise ValueError(message)
+    return entity.attrs[name]
+
+
+def attribute_text(entity: Any, name: str, default: str = "") -> str:
+    """Return an attribute of an entity as text."""
+    return text_of(attribute(entity, name)) if name in entity.attrs else default
+
+
+def name_of(entity: Any) -> str:
+    """Return the name of an entity."""
+    return attribute_text(entity, "Name")
+
+
+def _is_plain(kind: Any) -> bool:
+    """Return whether values of an HDF5 type are usual numbers or texts, or rows of them.
+
+    HDF5 crashes if damage turns texts into lists of variable length, or changes how the bits of
+    numbers are used.
+    """
+    import h5py
+
+    if isinstance(kind, h5py.h5t.TypeCompoundID):
+        members = range(kind.get_nmembers())
+        return all(_is_plain(kind.get_member_type(member)) for member in members)
+    if isinstance(kind, h5py.h5t.TypeEnumID):
+        return _is_plain(kind.get_super())
+    return isinstance(kind, h5py.h5t.TypeStringID) or any(map(kind.equal, _usual_numbers()))
+
+
+@cache
+def _usual_numbers() -> tuple[Any, ...]:
+    """Return the HDF5 types of numbers of 8 to 64 bits, in both orders of bytes."""
+    import h5py
+
+    names = [f"STD_{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64)]
+    names += [f"IEEE_F{bits}" for bits in (16, 32, 64)]
+    return tuple(getattr(h5py.h5t, f"{name}{order}") for name in names for order in ("LE", "BE"))
 
 
 def text_of(value: object) -> str:
@@ -388,10 +433,10 @@ def data_of(workspace: Workspace, entity: Any, association: str = "Cell") -> lis
     """
     data = []
     for key, item in workspace.children(entity.get("Data", ())):
-        primitive = text_of(item["Type"].attrs.get("Primitive type", ""))
-        where = text_of(item.attrs.get("Association", ""))
+        primitive = attribute_text(item["Type"], "Primitive type")
+        where = attribute_text(item, "Association")
         if primitive in _PRIMITIVES and where == association:
-            data.append(Data(text_of(item.attrs.get("Name", "")), key, item, primitive))
+            data.append(Data(name_of(item), key, item, primitive))
     return sorted(data, key=lambda item: item.name)
 
 
@@ -516,13 +561,13 @@ def put_column(
     del data["Type"]
     if "Data" in data:
         del data["Data"]
-    data["Type"] = put_type(base, text_of(data.attrs["Name"]), made)
+    data["Type"] = put_type(base, name_of(data), made)
     put_array(data, "Data", made.values)
 
 
 def put_data(base: Any, entity: Any, name: str, kind: Any, values: NDArray[Any]) -> None:
     """Add data on the cells of an object."""
-    key = new_id(base, f"{text_of(entity.attrs['ID'])} {name}")
+    key = new_id(base, f"{attribute_text(entity, 'ID')} {name}")
     data = base["Data"].create_group(key)
     put_attributes(data, {
         **entity_attributes(key, name), "Association": "Cell", "Modifiable": np.int8(1),

@@ -530,6 +530,38 @@ def test_a_bad_surface_is_refused(tmp_path):
         read_mesh(f"{path}:Waste")
 
 
+def test_texts_that_have_become_lists_are_refused(tmp_path):
+    """HDF5 crashes if damage turns a text into a list of variable length."""
+    lists = h5py.vlen_dtype("i4")
+    names = np.empty(1, lists)
+    names[0] = np.arange(3, dtype="i4")
+    path = project(tmp_path / "a.geoh5")
+    changed(path, lambda _, objects: objects["Waste"].attrs.create("Name", names))
+    with pytest.raises(MeshError, match="'Name' is neither a usual number nor a text"):
+        read_mesh(f"{path}:Waste")
+    cells = {"shape": (12,), "dtype": np.dtype([("x", "<f8"), ("y", lists), ("z", "<f8")])}
+    path = project(tmp_path / "b.geoh5")
+    changed(path, lambda _, objects: put(objects["Waste"], "Vertices", cells))
+    with pytest.raises(MeshError, match="'Vertices' holds neither usual numbers nor"):
+        read_mesh(f"{path}:Waste")
+
+
+def test_numbers_with_unusual_bits_are_refused(tmp_path):
+    """HDF5 writes beyond its memory if damage changes the exponent of a type of numbers."""
+    kind = h5py.h5t.IEEE_F64LE.copy()
+    kind.set_ebias(255)
+    path = project(tmp_path / "a.geoh5")
+
+    def change(_, objects) -> None:
+        name, blocks = b"U cell delimiters", objects["Blocks"].id
+        del objects["Blocks"][name]
+        h5py.h5d.create(blocks, name, kind, h5py.h5s.create_simple((4,)))
+
+    changed(path, change)
+    with pytest.raises(TableError, match="'U cell delimiters' holds neither usual numbers nor"):
+        inspect_file(f"{path}:Blocks")
+
+
 def test_bad_data_are_refused_only_where_they_are_used(tmp_path):
     path = project(tmp_path / "a.geoh5")
 
