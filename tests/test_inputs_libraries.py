@@ -69,6 +69,13 @@ def test_a_table_that_streams_to_arrow(kind) -> None:
     assert shares.column_names == ["XC", "YC", "ZC", "prop_ore"]
 
 
+def test_a_reader_that_was_read_before_is_told() -> None:
+    reader = pytest.importorskip("pyarrow").table(blocks()).to_reader()
+    geodomain.label(reader, {"ORE": cube()})
+    with pytest.warns(geodomain.GeodomainWarning, match="a reader can be read only once"):
+        assert len(geodomain.label(reader, {"ORE": cube()})) == 0
+
+
 @pytest.mark.full
 def test_a_relation_of_duckdb() -> None:
     connection, blocks = relation()

@@ -98,6 +98,8 @@ def test_a_reader_with_another_release(release: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("extension", WIREFRAMES)
 def test_a_wireframe_keeps_every_coordinate(extension: str, tmp_path: Path) -> None:
+    if extension == ".omf":
+        pytest.importorskip("pyarrow")
     mesh = moved(414_000.1, 7_480_000.7, 0.3)
     path = tmp_path / f"pit{extension}"
     geodomain.write_mesh(mesh, path)
@@ -277,6 +279,7 @@ def test_sizes_follow_from_a_full_lattice_alone(tmp_path: Path) -> None:
     )
 
 
+@needs("pyarrow")
 def test_a_turned_table_is_a_turned_image(tmp_path: Path) -> None:
     turned().save(tmp_path / "a.vti")
     geodomain.convert_blocks(tmp_path / "a.vti", tmp_path / "b.omf")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import as_doubles, warn_of_single
 from geodomain.compute.data import Floats
-from geodomain.errors import TableError
+from geodomain.errors import TableError, warn
 from geodomain.tables.conditions import ArrayColumn
 from geodomain.tables.frames import Frame, Where
 from geodomain.tables.layout import SAMPLE_ROWS, Choice, choose_columns
@@ -201,6 +201,11 @@ def as_frame(thing: object) -> IntoDataFrame:
         For a lazy table, and for an object that is not a table.
     ModuleNotFoundError
         For an Arrow stream without pyarrow.
+
+    Warns
+    -----
+    GeodomainWarning
+        If a RecordBatchReader has no rows, as after it was read.
     """
     refuse_lazy(thing)
     if not is_frame(thing):
@@ -219,7 +224,13 @@ def as_frame(thing: object) -> IntoDataFrame:
             "pip install 'geodomain[parquet]'"
         )
         raise ModuleNotFoundError(message, name="pyarrow") from error
-    return cast("IntoDataFrame", arrow.table(thing))
+    table = arrow.table(thing)
+    if isinstance(thing, arrow.RecordBatchReader) and not table.num_rows:
+        warn(
+            "the RecordBatchReader has no rows; a reader can be read only once, so pass a new one "
+            "if its rows were read before"
+        )
+    return cast("IntoDataFrame", table)
 
 
 def _is_of(thing: object, module: str, name: str) -> bool:
