@@ -322,5 +322,5 @@ def test_a_group_that_only_the_tree_has_is_refused(tmp_path):
         groups = file["GEOSCIENCE/Groups"]
         (key,) = [key for key, one in groups.items() if one.attrs["Name"] == "Holes"]
         del groups[key]
-    with pytest.raises(TableError, match="is damaged: .*there is no entity"):
+    with pytest.raises(TableError, match=r"is damaged: .*there is no entity"):
         read_table(str(path), "collar", Reading(), also=None)
