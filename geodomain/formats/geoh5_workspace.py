@@ -351,7 +351,11 @@ def member(group: Any, key: str) -> Any:
     for spelled in (key, key.upper()):
         if spelled in group:
             return group[spelled]
-    return next(group[name] for name in group if name.lower() == key.lower())
+    for name in group:
+        if name.lower() == key.lower():
+            return group[name]
+    message = f"there is no entity {key}"
+    raise KeyError(message)
 
 
 def attribute(entity: Any, name: str) -> Any:

@@ -266,7 +266,7 @@ def require_writer(path: Path, *, blocks: bool = False) -> Format:
     """Return the format of an output, or raise MeshError with the possible extensions."""
     form = writer_of_meshes(path.suffix.lower())
     if form is None:
-        extensions = (*mesh_outputs(), *(block_outputs() if blocks else ()))
+        extensions = dict.fromkeys((*mesh_outputs(), *(block_outputs() if blocks else ())))
         place = "standard output" if str(path) == "-" else str(path)
         endings = ", ".join(extensions)
         message = f"{place} has no extension of a format that can be written: use one of {endings}"

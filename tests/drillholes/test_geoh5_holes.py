@@ -314,3 +314,13 @@ def test_damaged_holes_are_refused(tmp_path):
         )
 
     assert "with an array of 1,099,511,627,776 texts, would take" in damaged(endless)
+
+
+def test_a_group_that_only_the_tree_has_is_refused(tmp_path):
+    path = single(tmp_path / "a.geoh5")
+    with h5py.File(path, "r+") as file:
+        groups = file["GEOSCIENCE/Groups"]
+        (key,) = [key for key, one in groups.items() if one.attrs["Name"] == "Holes"]
+        del groups[key]
+    with pytest.raises(TableError, match=r"is damaged: .*there is no entity"):
+        read_table(str(path), "collar", Reading(), also=None)

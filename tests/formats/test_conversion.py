@@ -156,6 +156,12 @@ def test_labels_made_of_a_csv_open_in_leapfrog() -> None:
     assert table("c.omf")["domain"].value_counts().to_dict() == {"ORE": 8}
 
 
+def test_the_error_for_an_extension_names_each_format_once() -> None:
+    regular().to_csv("a.csv", index=False)
+    text = convert("a.csv", "a.foo", code=3).stderr
+    assert text.count(".omf") == 1 and text.count(".geoh5") == 1, text
+
+
 def test_wireframes_are_still_wireframes() -> None:
     write_mesh(cube(), "ore.ply")
     convert("ore.ply", "ore.omf")
