@@ -184,7 +184,7 @@ class WallPieces:
         self._halved: NDArray[np.intp] = np.empty(0, np.intp)
         self._depths: NDArray[np.intp] = np.empty(0, np.intp)
         self._least = size / 16
-        self._by_label: dict[int, NDArray[np.intp]] = {}
+        self._by_label: dict[int, Bools] = {}
         self.too_many = False
         if len(points):
             self._divide(points, codes)
@@ -249,7 +249,7 @@ class WallPieces:
         if not len(self._pieces) or not len(points):
             return ContactWalls(None, (None, None), 0.0)
         # No other piece, and no part of another piece, is a wall of these labels.
-        own = np.union1d(*(self._with_label(code) for code in codes))
+        own = np.flatnonzero(self._with_label(codes[0]) | self._with_label(codes[1]))
         pieces, radii, depths = self._pieces[own], self._radii[own], self._depths[own]
         kinds = _kinds(self._labels[own], codes)
         agree = _agree(kinds[..., None])
@@ -274,10 +274,10 @@ class WallPieces:
         edge = float(radii[rows].max(initial=0.0))
         return ContactWalls(contact, (others[0], others[1]), edge)
 
-    def _with_label(self, code: int) -> NDArray[np.intp]:
-        """Return the indices of the pieces with a label on any side, ascending."""
+    def _with_label(self, code: int) -> Bools:
+        """Return the mask of the pieces with a label on any side."""
         if code not in self._by_label:
-            self._by_label[code] = np.flatnonzero((self._labels == code).any(axis=(1, 2)))
+            self._by_label[code] = (self._labels == code).any(axis=(1, 2))
         return self._by_label[code]
 
 

@@ -17,7 +17,7 @@ from geodomain.compute.data import Floats
 from geodomain.volumes.tonnage import ONE, exact_sums, nearest_float
 
 # Terms of a block. The sum before each block is kept; other sums add part of a block again.
-_TOGETHER = 4096
+_TOGETHER, _IN_ROW = 4096, 64
 # Up to here, the square of a value, times a weight, fits into float64.
 LARGEST = 1e100
 
@@ -66,12 +66,16 @@ class RunningSums:
         All terms must be positive, and the share above 0 and at most 1.
         """
         wanted, parts = share.numerator * self.total, share.denominator
-        block = bisect_left(self._before, wanted, key=lambda total: total * parts)
-        start = (block - 1) * _TOGETHER
-        some = self._terms[start : start + _TOGETHER]
-        each = exact_sums(some, np.arange(len(some)), len(some))
-        totals = [*accumulate(each, initial=self._before[block - 1])]
-        return start + bisect_left(totals, wanted, key=lambda total: total * parts)
+        block = bisect_left(self._before, wanted, key=lambda total: total * parts) - 1
+        start, before = block * _TOGETHER, self._before[block]
+        # The place is narrowed down to a row of terms, and then to a term.
+        for size in (_IN_ROW, 1):
+            terms = self._terms[start : start + (_TOGETHER if size > 1 else _IN_ROW)]
+            sums = exact_sums(terms, np.arange(len(terms)) // size, -(-len(terms) // size))
+            totals = [*accumulate(sums, initial=before)]
+            place = bisect_left(totals, wanted, key=lambda total: total * parts) - 1
+            start, before = start + place * size, totals[place]
+        return start + 1
 
 
 class Cut(NamedTuple):

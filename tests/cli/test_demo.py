@@ -94,6 +94,7 @@ def test_the_command_it_shows_can_be_copied(made: tuple[Path, Result]) -> None:
         assert target.read_bytes() == before
 
 
+@pytest.mark.full
 def test_it_ends_with_a_report_of_the_model_and_its_holes(made: tuple[Path, Result]) -> None:
     folder, result = made
     (command,) = (
@@ -115,11 +116,13 @@ def test_it_says_nothing_on_stdout(made: tuple[Path, Result]) -> None:
     assert "blocks" in made[1].stderr
 
 
+@pytest.mark.full
 def test_quiet_is_quiet(tmp_path: Path) -> None:
     result = run(str(tmp_path / "demo"), "--quiet")
     assert (result.exit_code, result.output) == (0, "")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["oxide.obj", "labelled_regular.csv", "report.html"])
 def test_it_replaces_nothing_unasked(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
