@@ -111,10 +111,10 @@ def unshared_warnings(
         if plain_name(name) not in _LIKELY or field in shares:
             continue
         if joined:
-            advice = "but a joined block keeps the amount of only one sub-block: add amounts up"
+            result = "a joined block keeps the amount of only one sub-block: add amounts up"
         else:
-            advice = "but each sub-block keeps the whole amount: divide the amount by volume"
-        yield f"{name} looks like an amount of a whole block, {advice} with extensive={name!r}"
+            result = "each sub-block keeps the whole amount: divide the amount by volume"
+        yield f"{name} looks like an amount of a whole block, but {result} with extensive={name!r}"
 
 
 # Checked settings of splitting and joining.

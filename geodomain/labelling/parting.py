@@ -94,8 +94,8 @@ class BodyShelf:
             for tile in surface.tiles:
                 if tile.is_closed:
                     message = (
-                        f"{tile.name} is closed, and block proportions above and below need open "
-                        "surfaces: define its domain as a solid"
+                        f"{tile.name} is closed, but the proportion of a block above or below a "
+                        "surface needs an open surface: define its domain as a solid"
                     )
                     raise MeshError(message)
             self._made[key] = self._body(surface, merged(surface.tiles), surface.name)

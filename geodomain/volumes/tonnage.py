@@ -366,8 +366,8 @@ class Tonnage:
     blocks : dict
         Counts by domain, class and cut-off interval; a block in several benches counts once.
     all_blocks : dict
-        For each class, counts (intervals, ..) int64 by cut-off interval; a block in several domains
-        counts once.
+        For each class, counts (intervals, kinds) int64: by cut-off interval, all blocks, and the
+        blocks of each mask of `_flags`. A block in several domains counts once.
     negative : dict
         For each grade, counts of negative values.
     below : dict of str to int
