@@ -574,8 +574,8 @@ def tonnes(
     )
     if arguments["background"] is not None and not (proportion and arguments["background"]):
         message = (
-            "--background needs --proportion and a name: the name of the part of each block that "
-            "lies in no --proportion domain"
+            "--background needs --proportion, and a name for the part of each block that is "
+            "outside all domains of --proportion"
         )
         raise click.UsageError(message)
     to_stdout = arguments["output"] == "-"

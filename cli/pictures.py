@@ -208,8 +208,8 @@ def plot(
     within, output = arguments.pop("within"), arguments["output"]
     if bool(arguments["collar"]) != (within is not None):
         message = (
-            "--collar and --within must be given together: the drillholes, and how near to a "
-            "section they are drawn"
+            "give both --collar and --within: the drillholes, and the largest distance from a "
+            "section at which they are drawn"
         )
         raise click.UsageError(message)
     _refuse_book(labelled, arguments)

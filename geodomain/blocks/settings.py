@@ -251,7 +251,7 @@ def parent_column(model: BlockFile, parent: str) -> int:
     try:
         field = find_column(model.columns, parent, model.name)
     except TableError as error:
-        message = f"{error} Name the column that identifies the parent of each block with parent=."
+        message = f"{error} With parent=, name the column that identifies the parent of each block."
         raise TableError(message) from None
     if model.columns[field] in (*model.centroid, *model.sizes):
         message = f"{model.name}: {parent!r} holds coordinates or sizes, not parent numbers"

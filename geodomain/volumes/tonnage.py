@@ -154,7 +154,10 @@ def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], 
 
 
 def _add(totals: list[int], values: NDArray[np.float64], groups: NDArray[np.intp]) -> None:
-    """Add values to the totals of their groups; sum fractions with equal exponents first."""
+    """Add values to the totals of their groups, exactly.
+
+    Values with equal binary exponents are first added up as integers.
+    """
     fractions, exponents = np.frexp(values)
     lowest, highest = int(exponents.min()), int(exponents.max())
     keys = (exponents - lowest) * np.intp(len(totals)) + groups
