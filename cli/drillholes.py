@@ -595,8 +595,8 @@ def _value_of(text: str) -> tuple[str, float]:
     callback=options.finite,
     default=0.0,
     metavar="LENGTH",
-    help="With --logged: put a point in the middle of each unlogged gap of at most LENGTH across "
-    "which the code changes.  [default: 0]",
+    help="With --logged: if the code changes across an unlogged gap of at most LENGTH, put a point "
+    "in the middle of the gap.  [default: 0]",
 )
 @click.option(
     "--feature",

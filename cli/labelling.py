@@ -160,8 +160,8 @@ def cutoff_option() -> Decorator:
         callback=_together,
         metavar="[GRADE=]VALUE,...",
         help="Also report tonnes and grade at or above each cut-off, such as AU=0.5,1,2. "
-        "With a single --grade its name may be left out. May be repeated, but only one grade can "
-        "have cut-offs.",
+        "With a single --grade its name may be left out. Repeat it for more cut-offs of the same "
+        "grade; a second grade cannot have cut-offs.",
     )
 
 
@@ -574,8 +574,8 @@ def tonnes(
     )
     if arguments["background"] is not None and not (proportion and arguments["background"]):
         message = (
-            "--background needs --proportion and a name: the name of the part of each block that "
-            "lies in no --proportion domain"
+            "--background needs --proportion, and a name for the part of each block that is "
+            "outside all domains of --proportion"
         )
         raise click.UsageError(message)
     to_stdout = arguments["output"] == "-"

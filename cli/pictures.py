@@ -134,8 +134,8 @@ def _unit_option(what: str) -> options.Decorator:
     help="Colours for --colour-by and --sample-grade: a matplotlib colour map, such as viridis.",
 )
 @_classes_option(
-    "Grades that divide --colour-by or --sample-grade into classes of one colour, such as "
-    "AU=0.5,1,2,5. A grade on a limit is in the class above. May be repeated."
+    "Grades at which --colour-by or --sample-grade is divided into classes, each with its own "
+    "colour, such as AU=0.5,1,2,5. A grade on a limit is in the class above. May be repeated."
 )
 @drillholes.optional_holes
 @drillholes.intervals_option
@@ -208,8 +208,8 @@ def plot(
     within, output = arguments.pop("within"), arguments["output"]
     if bool(arguments["collar"]) != (within is not None):
         message = (
-            "--collar and --within must be given together: the drillholes, and how near to a "
-            "section they are drawn"
+            "give both --collar and --within: the drillholes, and the largest distance from a "
+            "section at which they are drawn"
         )
         raise click.UsageError(message)
     _refuse_book(labelled, arguments)
@@ -298,7 +298,8 @@ Example:
     multiple=True,
 )
 @_classes_option(
-    "Grades that divide --sample-grade into classes of one colour, as in 'geodomain plot'."
+    "Grades at which --sample-grade is divided into classes, each with its own colour, as in "
+    "'geodomain plot'."
 )
 @options.settings_options(ReportSettings)
 @density_option(
@@ -347,8 +348,8 @@ def report(
 
     Each domain has a page: statistics of samples and blocks, histogram and probability plot,
     contacts with its neighbours, slices, grade and tonnage above cut-offs, crossings by holes, and
-    the share of its volume beyond distances from the nearest sample. Its figures are those of the
-    commands stats, validate, contacts, tonnes and holes crossings.
+    the share of its volume that is farther than given distances from the nearest sample. Its
+    figures are those of the commands stats, validate, contacts, tonnes and holes crossings.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """

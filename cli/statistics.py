@@ -47,8 +47,8 @@ def stats(what: str, as_json: bool, quiet: bool, **arguments: Any) -> None:
     weight is left out of the statistics of that grade, and counted.
 
     A quantile such as P90 is the first value, in ascending order, whose cumulative weight reaches
-    90 % of the total weight. The variance is divided by the total weight. Declustering is by cells
-    (Journel, 1983), within each domain. Its weights multiply the weights of the rows, such as
+    90 % of the total weight. The divisor of the variance is the total weight. Declustering is by
+    cells (Journel, 1983), within each domain. Its weights multiply the weights of the rows, such as
     lengths. With --decluster nearest, the weight of a sample is the volume of the blocks of its
     domain that are nearest to it. With a cap, the table of top cuts shows the percentile of the
     cap, how many samples and holes it cuts, and the metal that it removes.

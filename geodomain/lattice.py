@@ -459,7 +459,10 @@ def _room(
 
 
 def _scale_of(values: Floats, scale: float) -> float | None:
-    """Return a number of cells per unit that separates ascending coordinates, or None."""
+    """Return cells per unit, so many that ascending coordinates all fall into different cells.
+
+    Return None if no number is found.
+    """
     with np.errstate(over="ignore", divide="ignore"):
         least = 1 / np.diff(values).min(initial=np.inf)
         # On a lattice the first or second value is enough; otherwise cells may have to be smaller.

@@ -138,7 +138,7 @@ _SHARED = (".msh", ".xml")
 
 
 def _is_of_meshio(extension: str, meshes: Format | None) -> bool:
-    """Return whether meshio must read a file: no format of its extension recognises it."""
+    """Return whether meshio must read a file, because no format of geodomain recognises it."""
     return extension in _SHARED and (meshes is None or extension not in meshes.extensions)
 
 

@@ -208,10 +208,7 @@ def require_values(thing: object) -> None:
 
 @functools.cache
 def _checked(kind: Callable[..., object]) -> list[tuple[str, Key, bool]]:
-    """Return the name and the Key of each field that is checked in Python.
-
-    The third item says whether None is allowed.
-    """
+    """Return the name, the Key, and whether None is allowed, of each field checked in Python."""
     declared = fields(kind)  # type: ignore[arg-type]
     checked = [each for each in declared if not each.metadata["values"].toml_only]
     return [(each.name, each.metadata["values"], each.default is None) for each in checked]

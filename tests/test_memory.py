@@ -282,4 +282,4 @@ def test_a_table_that_goes_on_with_blank_lines_is_left(
             file.write(blanks * ((1 << 20) // len(blanks)))
     result = CliRunner().invoke(main, ["inspect", "b.csv.gz"])
     assert result.exit_code == 3
-    assert "64 MB of blank lines end here" in result.stderr
+    assert "64 MB of blank lines come before this line" in result.stderr

@@ -111,10 +111,10 @@ def unshared_warnings(
         if plain_name(name) not in _LIKELY or field in shares:
             continue
         if joined:
-            advice = "but a joined block keeps the amount of only one sub-block: add amounts up"
+            result = "a joined block keeps the amount of only one sub-block: add amounts up"
         else:
-            advice = "but each sub-block keeps the whole amount: divide the amount by volume"
-        yield f"{name} looks like an amount of a whole block, {advice} with extensive={name!r}"
+            result = "each sub-block keeps the whole amount: divide the amount by volume"
+        yield f"{name} looks like an amount of a whole block, but {result} with extensive={name!r}"
 
 
 # Checked settings of splitting and joining.
@@ -251,7 +251,7 @@ def parent_column(model: BlockFile, parent: str) -> int:
     try:
         field = find_column(model.columns, parent, model.name)
     except TableError as error:
-        message = f"{error} Name the column that identifies the parent of each block with parent=."
+        message = f"{error} With parent=, name the column that identifies the parent of each block."
         raise TableError(message) from None
     if model.columns[field] in (*model.centroid, *model.sizes):
         message = f"{model.name}: {parent!r} holds coordinates or sizes, not parent numbers"

@@ -273,7 +273,10 @@ class SharedPointIndex:
         return index
 
     def on_cpu(self, answers: int) -> CpuPointIndex:
-        """Return the index on the CPU; add ``answers`` to the number of points it has computed."""
+        """Return the mesh's index for the CPU.
+
+        ``answers`` is added to the number of points that were computed with this index.
+        """
         self.cpu_answers += answers
         return self.copies.on_cpu()
 
@@ -364,8 +367,8 @@ def _home_gpu(points: Points, out: Room) -> int:
     homes = [device_arrays.home(array) for array in on_device if len(array)] or [device.number()]
     if homes[0] != homes[-1]:
         message = (
-            f"the points are on GPU {homes[0]} and out is on GPU {homes[-1]}: give an out on GPU "
-            f"{homes[0]}"
+            f"the points are on GPU {homes[0]}, but out= is on GPU {homes[-1]}: give an array on "
+            f"GPU {homes[0]} as out="
         )
         raise ValueError(message)
     return homes[0]

@@ -535,13 +535,14 @@ def _require_listed(output: Store, placed: Sequence[str], listed: Collection[str
     """Refuse a file in the output that is named like a part, but that no job has marked as done.
 
     A run that is killed between writing a part and storing the part's state leaves such a file. The
-    file is accepted if the part is in the dataset that is labelled now.
+    file is accepted if the dataset has a part of this name, which is then written again.
     """
     for name in placed:
         if name not in listed:
             message = (
-                f"{output} holds {name}, which is not a part of the dataset, and which no run has "
-                "finished: move the file away, or choose another output"
+                f"{output} holds {name}, which is neither a part of the dataset nor a part that a "
+                "run has finished: an interrupted run may have left it. Move the file away, or "
+                "choose another output"
             )
             raise TableError(message)
 

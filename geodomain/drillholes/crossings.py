@@ -154,7 +154,10 @@ def _all_parts(curves: Curves, ends: Floats) -> _Parts:
 
 
 def _straightened(curves: Curves, parts: _Parts, mesh: Mesh, threads: int | None) -> _Parts:
-    """Halve curved parts until their chords are within `SAGITTA`; drop parts that miss the mesh."""
+    """Halve curved parts until each chord is at most `SAGITTA` from its part.
+
+    Parts that miss the mesh are dropped.
+    """
     parts = parts.only(_near_box(curves, parts, mesh))
     straight = _sagittas(curves, parts) <= SAGITTA
     done, bent = [parts.only(straight)], parts.only(~straight)
@@ -381,9 +384,9 @@ class HoleCrossings:
     crossings : tuple of int
         For each solid, the number of crossings of its walls.
     parity : tuple of int
-        For each solid, the number of holes that pass a check. For each wireframe of the solid, the
-        number of crossings must be odd if exactly one of collar and end is inside the wireframe,
-        and even otherwise.
+        For each solid, the number of holes that pass this check: the hole crosses each wireframe
+        of the solid an odd number of times if exactly one of collar and end is inside the
+        wireframe, and an even number of times otherwise.
     hole_count : int
         Number of holes.
     findings : tuple of Finding

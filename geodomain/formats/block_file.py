@@ -87,9 +87,9 @@ def _with_integers(
     """
     if not np.isfinite(numbers).all():
         message = (
-            f"the column {column.name!r} has old integers beyond 2^53, which cannot be kept: "
-            "because some blocks have no code, the column becomes float64. Give background and "
-            "unassigned blocks a code, or use no domain that keeps old values"
+            f"some blocks have no code, so the column {column.name!r} becomes float64, which "
+            "cannot hold its old integers beyond 2^53. Give background and unassigned blocks a "
+            "code, or leave out the domains that keep old values"
         )
         raise TableError(message)
     if values.dtype.kind == "u" and int(values.max()) > np.iinfo(np.int64).max:

@@ -261,7 +261,7 @@ def _colours(file: str, kind: Any) -> MeshError:
 
 
 def _is_error(record: logging.LogRecord) -> bool:
-    """Return whether a log record is more severe than ERROR, which tifffile uses for wrong tags."""
+    """Return whether a log record is above ERROR, the level at which tifffile logs wrong tags."""
     return record.levelno > logging.ERROR
 
 

@@ -298,7 +298,8 @@ class BlockLattice:
     ) -> Answer | None:
         """Return the result of `call` for the lattice cells in a mesh's box.
 
-        Return None on a GPU, or if no such cells are computed.
+        Return None on a GPU, or if the cells would not save time or cannot be computed. Points are
+        then computed one by one.
         """
         if locator.backend.name != "cpu":
             return None

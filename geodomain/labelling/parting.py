@@ -94,8 +94,8 @@ class BodyShelf:
             for tile in surface.tiles:
                 if tile.is_closed:
                     message = (
-                        f"{tile.name} is closed, and block proportions above and below need open "
-                        "surfaces: define its domain as a solid"
+                        f"{tile.name} is closed, but the proportion of a block above or below a "
+                        "surface needs an open surface: define its domain as a solid"
                     )
                     raise MeshError(message)
             self._made[key] = self._body(surface, merged(surface.tiles), surface.name)
@@ -433,9 +433,9 @@ class Parting:
         )
 
     def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
-        """Yield each body, with the bit that the body has in the block of each piece.
+        """Yield each body, and for each piece a bit: that of the body in the piece's block.
 
-        The bit is 0 for pieces of blocks that the body does not enter.
+        The bit is 0 if the body does not enter the block.
         """
         bits = 1 << np.arange(owner.shape[1])
         for place in np.unique(owner[owner >= 0]).tolist():

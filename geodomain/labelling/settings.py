@@ -94,7 +94,7 @@ class LabelSettings(LabelDefaults):
         "number is not 0 (winding).",
         hashed=True,
     )
-    allow_open: bool = setting(False, FLAG, "Label even if meshes are not closed.", hashed=True)
+    allow_open: bool = setting(False, FLAG, "Use solids even if they are not closed.", hashed=True)
     # The job's hash covers the welded meshes.
     weld: float | None = setting(
         None,

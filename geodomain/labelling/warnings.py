@@ -147,8 +147,9 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
         last = divmod(int(tally.overlaps.pairs[-1]), tally.overlaps.targets)
         names = [domains.targets[index].name for index in last]
         yield (
-            f"more than {MOST_PAIRS:,} pairs of domains share blocks: only the first pairs in the "
-            f"order of the domains are counted; the last is {names[0]} and {names[1]}"
+            f"more than {MOST_PAIRS:,} pairs of domains share blocks: only the first "
+            f"{MOST_PAIRS:,} are counted, in the order of the domains, up to {names[0]} and "
+            f"{names[1]}"
         )
     if tally.turned_apart and not samples:
         yield (

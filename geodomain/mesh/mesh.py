@@ -211,7 +211,8 @@ class Mesh:
         Raises
         ------
         MeshError
-            If the mesh is not closed, or some triangles face inwards and others outwards.
+            If the mesh is not closed, or if some triangles of one shell face inwards and others
+            outwards.
         """
         if not self.is_closed:
             message = (
@@ -221,8 +222,8 @@ class Mesh:
             raise MeshError(message)
         if not self.is_balanced:
             message = (
-                f"{self.name} has no volume: some of its triangles face inwards and others "
-                "outwards; orient all of them the same way"
+                f"{self.name} has no volume: some triangles of one shell face inwards and others "
+                "outwards; orient all triangles of a shell the same way"
             )
             raise MeshError(message)
         return enclosed_volume(self.vertices, self.triangles, self.bounds)

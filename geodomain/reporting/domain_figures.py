@@ -501,7 +501,7 @@ class _Gathering:
         return read
 
     def _add_distances(self, groups: Groups, grade: str) -> None:
-        """Add holes, spacing, and shares of volume beyond distances from the nearest sample."""
+        """Add holes, spacing, and shares of volume farther than distances from a sample."""
         figures = self._figures
         holes = groups.samples.holes()
         points_of = {}

@@ -88,10 +88,11 @@ def kind_of_name(name: str) -> str:
 
 
 def colours_of(names: Iterable[str], chosen: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Assign each domain a colour derived from its name: warm for ore, cool for waste, white air.
+    """Assign each domain a colour derived from its name: warm for ore, cool for waste.
 
     A name whose colour would be too similar to the colour of another domain gets the next colour
     of its palette. Ore comes first, then waste, then other names, each in alphabetical order.
+    Air is white.
 
     Parameters
     ----------

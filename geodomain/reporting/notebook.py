@@ -182,7 +182,7 @@ def _widget_type() -> Callable[[MadePage, str, int], ModelWidget]:
             self._picture = made.picture
 
         def _repr_html_(self) -> str:
-            """Return a section as a picture, for places without widgets."""
+            """Return a section as a picture, for viewers that do not show widgets."""
             return f"<figure>{self._picture}<figcaption>{escape(self.title)}</figcaption></figure>"
 
     return ModelView

@@ -194,7 +194,7 @@ def short(value: float) -> str:
 
 
 class Line(NamedTuple):
-    """A line, or markers alone if `dash` is "none"; a mark with a name is in the legend.
+    """A line, or markers alone if `dash` is "none"; it is in the legend if it has a name.
 
     `right` says that the values belong to the axis at the right.
     """

@@ -56,8 +56,9 @@ def interval_of_mean(sums: Floats, weights: Floats) -> tuple[float, float] | Non
     Returns
     -------
     tuple of float or None
-        The two ends; None for fewer than `LEAST_HOLES` holes, or if so many holes have the same
-        grade that the resamples without variation make an end infinite.
+        The two ends; None for fewer than `LEAST_HOLES` holes, or if an end is infinite. An end is
+        infinite if so many holes have the same grade that too many resamples have a standard
+        error of 0.
 
     Notes
     -----

@@ -63,8 +63,8 @@ def with_walls(domains: Domains, between: Sequence[str]) -> Domains:
     extended += [stack.title for stack in stacks if stack.extend == "nearest"]
     for name in extended:
         warn(
-            f"{name} is extended beyond the rim of its surface, where it has no wall: there "
-            "distances are measured from the rim"
+            f"{name} continues beyond the rim of its surface, but has no wall there: beyond the "
+            "rim, distances are measured from the rim"
         )
     return replace(domains, domains=usable, stacks=stacks)
 

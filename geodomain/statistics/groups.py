@@ -36,7 +36,8 @@ class Group(NamedTuple):
     whole : bool
         Whether these are all domains together.
     total, missing, without_weight : int
-        Number of rows; of those without the grade; and of the others without a weight.
+        Numbers of rows: all rows, rows without the grade, and rows that have the grade but no
+        weight above 0.
     rows : (n,) intp
         The rows that have the grade and a weight.
     """

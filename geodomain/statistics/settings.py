@@ -49,17 +49,17 @@ class WeightSettings:
     sample_weight: str | float | None = setting(
         None,
         read_by("geodomain.statistics.settings.read_weight"),
-        "Column of weights, such as lengths, or 1 for the same weight in every row.  [default: the "
-        "volume of blocks, or else TO - FROM, or else 1]",
+        "Column of weights, such as lengths, or 1 for the same weight in every row.  [default: "
+        "volume if the table has block sizes, or else TO - FROM, or else 1]",
         hashed=True,
         metavar="COLUMN|VALUE",
     )
     decluster: str | float | Sequence[float] | None = setting(
         None,
         read_by("geodomain.statistics.settings.read_cell"),
-        "Also compute declustered statistics, with cells of this size: one number, or DX,DY,DZ; "
-        "auto takes the size with the least declustered mean; nearest weights each sample by the "
-        "volume of the blocks= that are nearest to it.",
+        "Also compute declustered statistics. One number or DX,DY,DZ: by cells of this size. auto: "
+        "by cells of the size with the least declustered mean. nearest: by the volume of the "
+        "blocks= that are nearest to each sample.",
         hashed=True,
         metavar="CELL|auto|nearest",
         note="See `decluster_origins`, `cell_ratio` and `maximise`.",
@@ -186,9 +186,9 @@ class ValidateSettings(WeightSettings):
     decluster: str | float | Sequence[float] | None = setting(
         NEAREST,
         read_by("geodomain.statistics.settings.read_cell"),
-        "Declustering of the samples: nearest weights each sample by the volume of the blocks of "
-        "its domain that are nearest to it; or cells of a size, one number or DX,DY,DZ; or auto, "
-        "the size with the least declustered mean.",
+        "How the samples are declustered. nearest: by the volume of the blocks of its domain that "
+        "are nearest to each sample. One number or DX,DY,DZ: by cells of this size. auto: by cells "
+        "of the size with the least declustered mean.",
         hashed=True,
         metavar="nearest|CELL|auto",
         note="None compares samples as they are.",

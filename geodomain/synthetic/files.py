@@ -87,7 +87,7 @@ def require_free(folder: Path, *, overwrite: bool = False) -> None:
 
 @contextmanager
 def all_or_none(folder: Path) -> Iterator[None]:
-    """Remove the demo's files that the `with` block has made if the block fails."""
+    """If the `with` block fails, remove the demo's files that it has made."""
     new = [path for path in demo_files(folder) if not path.exists()]
     new_folder = not folder.exists()
     try:

@@ -303,7 +303,7 @@ def read_turns(value: str | Turns) -> Turns:
 
 
 def read_point(value: str | Sequence[float]) -> Triple:
-    """Return three numbers, from a sequence or from X,Y,Z."""
+    """Return three numbers, from a sequence or from a text such as "1,2,3"."""
     try:
         numbers = tuple(map(float, value.split(",") if isinstance(value, str) else value))
     except ValueError:

@@ -192,10 +192,10 @@ def _of_rows(points: Floats, sizes: Floats, unit: float) -> float | None:
 
 
 def _of_level(points: Floats, sizes: Floats, unit: float) -> float | None:
-    """Return the azimuth of the steps between neighbours of one size at one elevation.
+    """Return the azimuth of the steps from block to neighbouring block.
 
-    The most frequent pair of elevation and size is used. If too few blocks are neighbours, return
-    None.
+    The blocks have one elevation and one size: the most frequent pair. If too few of them are
+    neighbours, return None.
     """
     usable = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
     points, sizes = points[usable], sizes[usable]

@@ -826,8 +826,8 @@ class TextChunks:
         if self._blank > LONGEST_BLANK:
             message = (
                 f"{self._name}, line {scanner.line}: more than {LONGEST_BLANK >> 20} MB of blank "
-                "lines end here. Remove the blank lines; if no rows follow, cut the file after the "
-                "last row"
+                "lines come before this line. Remove the blank lines; if no rows follow, cut the "
+                "file after the last row"
             )
             raise TableError(message)
         self._tail = text[report.consumed :].copy()

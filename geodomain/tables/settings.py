@@ -31,8 +31,8 @@ class PlaceSettings:
     position: Position | None = setting(
         None,
         one_of(("centroid", "corner"), toml_only=True),
-        "Whether the coordinates are centroids or lowest corners (smallest x, y and z). Blocks "
-        "with corners need sizes. "
+        "Whether the coordinates are centroids or lowest corners (smallest x, y and z). Corners "
+        "need block sizes. "
         " [default: as the header says, otherwise centroid]",
         hashed=True,
     )
@@ -121,7 +121,7 @@ class TableSettings(PlaceSettings):
     encoding: str = setting(
         "utf-8",
         read_by("read_encoding"),
-        "Encoding of the header and of new cells.",
+        "Encoding of the text in the table, and of text that is added to it.",
         hashed=True,
         metavar="NAME",
     )

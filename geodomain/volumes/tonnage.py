@@ -154,7 +154,10 @@ def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], 
 
 
 def _add(totals: list[int], values: NDArray[np.float64], groups: NDArray[np.intp]) -> None:
-    """Add values to the totals of their groups; sum fractions with equal exponents first."""
+    """Add values to the totals of their groups, exactly.
+
+    Values with equal binary exponents are first added up as integers.
+    """
     fractions, exponents = np.frexp(values)
     lowest, highest = int(exponents.min()), int(exponents.max())
     keys = (exponents - lowest) * np.intp(len(totals)) + groups
@@ -366,8 +369,8 @@ class Tonnage:
     blocks : dict
         Counts by domain, class and cut-off interval; a block in several benches counts once.
     all_blocks : dict
-        For each class, counts (intervals, ..) int64 by cut-off interval; a block in several domains
-        counts once.
+        For each class, counts (intervals, kinds) int64: by cut-off interval, all blocks, and the
+        blocks of each mask of `_flags`. A block in several domains counts once.
     negative : dict
         For each grade, counts of negative values.
     below : dict of str to int

@@ -127,8 +127,8 @@ def test_thousands_of_domains_of_one_mesh_do_not_hold_every_pair() -> None:
     assert len(summary.overlaps) == counts.MOST_PAIRS
     assert summary.overlaps[0] == {"solids": ["D0", "D1"], "blocks": 2, "volume": None}
     assert [note for note in summary.notes if "pairs" in note] == [
-        "more than 100,000 pairs of domains share blocks: only the first pairs in the "
-        "order of the domains are counted; the last is D50 and D1325"
+        "more than 100,000 pairs of domains share blocks: only the first 100,000 are "
+        "counted, in the order of the domains, up to D50 and D1325"
     ]
     assert [note for note in summary.notes if "no block" in note] == [
         "1,999 domains (D1, D2, D3, D4, D5, ...) label no block: other domains label all blocks in "

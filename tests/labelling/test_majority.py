@@ -148,7 +148,7 @@ def test_what_has_no_shares_is_said() -> None:
     said = pytest.warns(GeodomainWarning, match="generalised winding number")
     with said, pytest.raises(MeshError, match=r"need closed solids: .* by='majority'"):
         label_blocks(one_block(), [opened], by="majority")
-    closed = "closed, and block proportions above and below need open"
+    closed = "closed, but the proportion of a block above or below a surface needs an open"
     said = pytest.warns(GeodomainWarning, match="inside the mesh count as below")
     with said, pytest.raises(MeshError, match=closed):
         proportions_blocks(one_block(), [Domain("UP", ore["ORE"], kind="above")])
