@@ -96,6 +96,7 @@ def test_every_keyword_that_a_message_names_has_an_option() -> None:
     # The functions whose messages these are have no command.
     said -= {("shares.py", "backend"), ("distance.py", "backend")}
     said -= {("contains.py", "direction"), ("locator.py", "out"), ("lattice.py", "out")}
+    said -= {("gpus.py", "out")}
     said -= {("inputs.py", keyword) for keyword in ("like", "packed", "out")}
     said -= {("implicit.py", "as_stack")}
     said -= {("surfaces.py", "extend")}  # a key of domains.toml
