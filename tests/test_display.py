@@ -102,7 +102,7 @@ def test_what_encloses_nothing_has_no_volume() -> None:
         _ = roofless().volume
     triangles = cube().triangles.copy()
     triangles[0] = triangles[0, ::-1]
-    with pytest.raises(MeshError, match="orient all of them the same way"):
+    with pytest.raises(MeshError, match="orient all triangles of a shell the same way"):
         _ = Mesh(cube().vertices, triangles).volume
 
 

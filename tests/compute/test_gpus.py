@@ -278,7 +278,7 @@ def test_points_on_a_gpu_are_answered_there(number: int, two: FakeCuda) -> None:
     locator.contains(POINTS, out=out)
     assert np.array_equal(read_back(two, out), expected)
     assert shares(two, "look_up")[1 - number] == 0
-    with pytest.raises(ValueError, match=f"points are on GPU {number} and out is on GPU"):
+    with pytest.raises(ValueError, match=f"points are on GPU {number}, but out= is on GPU"):
         locator.contains(given, out=elsewhere)
     axes = [np.linspace(low, high, 9) for low, high in zip(LOW, HIGH, strict=True)]
     with device.using(number):

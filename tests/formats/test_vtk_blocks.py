@@ -298,7 +298,7 @@ def test_integers_that_no_type_holds_are_refused(folder: Path) -> None:
 
 def test_integers_beside_no_code_are_refused_where_floats_would_round_them() -> None:
     column, codes = NewColumn("zone", ("1", "")), np.array([2, 1], np.int32)
-    with pytest.raises(TableError, match=r"the column 'zone' has old integers beyond 2\^53"):
+    with pytest.raises(TableError, match=r"cannot hold its old integers beyond 2\^53"):
         as_numbers(column, codes, np.array([2**53 + 1, 5]))
     assert as_numbers(column, codes, np.array([2**52, 5]))[0] == 2**52
 
