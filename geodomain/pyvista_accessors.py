@@ -6,6 +6,7 @@ first uses ``.geodomain``. Older releases never import it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 DataT = TypeVar("DataT", bound=pyvista.DataSet)
 
 
-class _Labelling(Generic[DataT]):
+class _Labelling(ABC, Generic[DataT]):
     """The methods that grids and points share; they return arrays of cells or of points."""
 
     _of_points = False
@@ -132,8 +133,9 @@ class _Labelling(Generic[DataT]):
             columns[column] = measure(mesh, self._dataset, **keywords)
         return self._with(columns, inplace)
 
+    @abstractmethod
     def _labels(self, domains: DomainsLike, keywords: dict[str, object]) -> NDArray[np.str_]:
-        raise NotImplementedError
+        """Return the domain of each cell or point."""
 
     def _with(self, arrays: Mapping[str, NDArray[np.generic]], inplace: bool) -> DataT:
         """Return the data set with new arrays; the last numeric array becomes active."""

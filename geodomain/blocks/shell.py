@@ -42,6 +42,7 @@ from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.rotation import FIRST, refuse_misfit, require_known_turn
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import closest
+from geodomain.volumes.tonnage import exact_sums, nearest_float
 
 if TYPE_CHECKING:
     import pandas
@@ -71,7 +72,8 @@ class LabelShell:
     triangles : int
         Number of triangles of the wireframe.
     wireframe_volume : float
-        Volume that the wireframe encloses; equal to `volume` if it is not smoothed.
+        Volume that the wireframe encloses; equal to `volume`, but for rounding, if it is not
+        smoothed.
     lost : int
         Number of blocks with the label whose centroid is outside the wireframe.
     gained : int
@@ -592,7 +594,7 @@ def _outlined(
         sharp, walls = smoothed(boxes, codes)
         _warn_of_losses(sharp, walls, names, model.turn)
         inside = _relabelled(boxes, walls, len(names))
-    volumes = np.bincount(codes + 1, model.sizes.prod(axis=1), len(names) + 1)[1:]
+    volumes = exact_sums(model.sizes.prod(axis=1), codes.astype(np.intp) + 1, len(names) + 1)[1:]
     counts = np.bincount(codes + 1, minlength=len(names) + 1)[1:]
     lost, gained = np.zeros((2, len(names)), np.int64)
     if inside is not None:
@@ -609,7 +611,7 @@ def _outlined(
         row = LabelShell(
             name=name,
             blocks=int(counts[code]),
-            volume=float(volumes[code]),
+            volume=nearest_float(volumes[code]),
             triangles=len(triangles),
             wireframe_volume=mesh.volume,
             lost=int(lost[code]),

@@ -30,13 +30,9 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Blocks
 from geodomain.reporting.grades import GradeSettings
 from geodomain.reporting.look import kind_of_name
-from geodomain.reporting.tables import (
-    DomainRow,
-)
+from geodomain.reporting.tables import DomainRow
 from geodomain.statistics.by_domain import describe_samples
-from geodomain.statistics.charts import (
-    round_length,
-)
+from geodomain.statistics.charts import round_length
 from geodomain.statistics.contact_means import Contacts
 from geodomain.statistics.contact_walls import touching_labels, with_walls
 from geodomain.statistics.contacts import (
@@ -45,18 +41,18 @@ from geodomain.statistics.contacts import (
     place_along,
     place_points,
 )
-from geodomain.statistics.groups import Groups
+from geodomain.statistics.groups import Groups, total_weight
 from geodomain.statistics.results import ALL, Statistics
 from geodomain.statistics.samples import Samples, gather_samples
 from geodomain.statistics.settings import NEAREST, ReportSettings
 from geodomain.statistics.validation import (
     NO_ROWS,
     Side,
-    Validation,
     compare_samples,
     options_of_both,
     sides_of,
 )
+from geodomain.statistics.validation_report import Validation
 from geodomain.tables.conditions import Column, with_policy
 from geodomain.tables.numbers import BelowDetection
 from geodomain.tables.options import options_among
@@ -133,8 +129,8 @@ class _Labels(NamedTuple):
     texts: list[str]
     codes: NDArray[np.intp]
 
-    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
-        texts = list(dict.fromkeys([*known, *self.texts]))
+    def distinct(self, earlier: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+        texts = list(dict.fromkeys([*earlier, *self.texts]))
         places = np.array([texts.index(text) for text in self.texts], np.intp)
         return texts, places[self.codes]
 
@@ -399,10 +395,10 @@ class _Gathering:
                 sides = {}
                 for name, each in ((theirs, drilled), (ours, model)):
                     if name and each is not None:
-                        known = sides_of(Groups(each.again()), name)
+                        by_domain = sides_of(Groups(each.again()), name)
                         sides = {
                             key: (side, NO_ROWS) if each is drilled else (NO_ROWS, side)
-                            for key, side in known.items()
+                            for key, side in by_domain.items()
                         }
             figures.sides[ours or theirs] = sides
         sentences = [*(figures.samples.notes if figures.samples else ())]
@@ -463,9 +459,9 @@ class _Gathering:
         settle(holes, rows.findings)
         self._placed = lambda grade, below: place_along(holes, rows, grade, below)
         below = self._request.table.get("below_detection")
-        known = {plain_name(name): name for name in rows.table.names}
+        by_name = {plain_name(name): name for name in rows.table.names}
         wanted = self._label_column() or "domain"
-        own = known.get(plain_name(wanted))
+        own = by_name.get(plain_name(wanted))
         labels: list[_Labels] = []
         middles = np.full((len(rows.holes), 3), np.nan)
         usable = np.flatnonzero(rows.usable)
@@ -524,13 +520,13 @@ class _Gathering:
             mine = np.flatnonzero(usable & (places == number))
             far = _distances(points, self._blocks.points[mine], self._threads)
             weights = volumes[mine]
-            total = float(weights.sum())
+            total = total_weight(weights, 0)
             figures.holes[name] = HolesOf(
                 len(points),
                 0 if own is None else len(np.unique(own)),
                 _spacing(points, own),
                 tuple(
-                    float(weights[far > band].sum()) / total if total else 0.0
+                    total_weight(weights[far > band], 0) / total if total else 0.0
                     for band in figures.bands
                 ),
                 total,
@@ -612,7 +608,7 @@ def _distances(samples: Floats, points: Floats, threads: int | None) -> Floats:
 def _spacing(points: Floats, holes: NDArray[np.int32] | None) -> float:
     """Return the median distance from the middle of a hole's samples to the nearest other middle.
 
-    If there are more than 2,000 holes, every so many is taken. With one hole the result is 0.
+    The median is over at most 2,000 holes, evenly through all holes. With one hole it is 0.
     """
     if holes is None or not len(holes):
         return 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,15 +40,8 @@ from geodomain.statistics.charts import (
 )
 from geodomain.statistics.populations import Population
 from geodomain.statistics.results import Statistics, StatsRow
-from geodomain.statistics.validation import (
-    NO_ROWS,
-    SHARES,
-    Side,
-)
+from geodomain.statistics.validation import NO_ROWS, SHARES, Side
 from geodomain.volumes.tonnes_report import Tonnes, TonnesRow
-
-if TYPE_CHECKING:
-    pass
 
 # Rows of the tables of a page.
 _MOST_ROWS, _MOST_CUTOFFS = 10, 12
@@ -139,7 +132,8 @@ def _introduction(figures: DomainFigures, style: PageStyle) -> str:
     if figures.holes:
         sentences.append(
             "Spacing of holes: the median distance from the middle of a hole's samples in the "
-            "domain to the nearest such middle of another hole. Distances from samples: from the "
+            "domain to the nearest such middle of another hole, over at most 2,000 holes. "
+            "Distances from samples: from the "
             "centre of a block to the nearest sample of its domain."
         )
     if figures.validations:
@@ -554,9 +548,6 @@ def curve_of_side(side: Side) -> Curve:
 
 # --- Findings about the holes.
 
-# Findings of the table, and cases and holes that each of them names.
-_MOST_FINDINGS = 100
-
 
 def findings_html(check: HoleCheck, unit: str, say: Callable[[str], str] = str) -> str:
     """Return tables of the rows of each table of holes, and of the findings about them.
@@ -592,7 +583,7 @@ def findings_html(check: HoleCheck, unit: str, say: Callable[[str], str] = str) 
                 escape("; ".join(each.first)),
                 escape(say(each.mend)),
             ]
-            for each in findings[:_MOST_FINDINGS]
+            for each in findings
         ]
         headings = ["severity", "finding", "code", "table", "cases", "first cases", "what to do"]
         parts.append(table("Findings", headings, cells, name="findings"))

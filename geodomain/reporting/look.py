@@ -461,9 +461,9 @@ def parse_classes(text: str) -> tuple[str, Edges]:
         numbers = [float(edge) for edge in edges.split(",")]
     except ValueError:
         numbers = []
-    found = Edges(as_classes({name: numbers}, [name])[name])
-    found.text = edges
-    return name, found
+    classes = Edges(as_classes({name: numbers}, [name])[name])
+    classes.text = edges
+    return name, classes
 
 
 def with_classes(ramp: Ramp, name: str, classes: Mapping[str, tuple[float, ...]]) -> Ramp:

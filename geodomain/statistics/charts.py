@@ -125,8 +125,8 @@ def linear_axis(
     >>> linear_axis("AU", [0.3, 2.2]).ticks
     [(0.0, '0'), (0.5, '0.5'), (1.0, '1'), (1.5, '1.5'), (2.0, '2'), (2.5, '2.5')]
     """
-    known = [value for value in values if value is not None]
-    low, high = min(0.0, *known, 0.0), max(0.0, *known, 0.0)
+    numbers = [value for value in values if value is not None]
+    low, high = min(0.0, *numbers, 0.0), max(0.0, *numbers, 0.0)
     if not high - low > 0:
         high = low + 1.0
     step = round_length((high - low) / most, up=True)
@@ -373,8 +373,8 @@ def curve_chart(
 ) -> Chart:
     """Draw tonnes (line, left) and mean grade (dashes, right) at or above cut-offs."""
     x = between(f"cut-off {grade}", cutoffs[0], cutoffs[-1] or 1.0, 6)
-    known = [pair for pair in zip(cutoffs, means, strict=True) if pair[1] is not None]
-    ats, values = [at for at, _ in known], [mean for _, mean in known if mean is not None]
+    points = [pair for pair in zip(cutoffs, means, strict=True) if pair[1] is not None]
+    ats, values = [at for at, _ in points], [mean for _, mean in points if mean is not None]
     tonnage = Line(cutoffs, tonnes, colour, "tonnes", width=2.4)
     dashes = Line(ats, values, PALE, "mean grade", dash="dashed", right=True)
     panel = Panel(
@@ -633,13 +633,13 @@ def swath_charts(
             (swath.samples, samples, COOL, "", "o"),
             (swath.blocks, "blocks", WARM, "", "s"),
         ):
-            known = [
+            points = [
                 (middle, value)
                 for middle, value in zip(middles, values, strict=False)
                 if value is not None
             ]
-            if known:
-                xs, ys = zip(*known, strict=True)
+            if points:
+                xs, ys = zip(*points, strict=True)
                 upper.append(Line(xs, ys, colour, name, dash=dash, marker=marker))  # type: ignore[arg-type]
         weights = linear_axis(swath.weight, swath.weights, most=3, colour=WARM)
         lower: list[Line | Bars | Band | Word] = [
@@ -766,9 +766,9 @@ def draw_chart(figure: Figure | SubFigure, chart: Chart) -> None:
     if chart.title and not chart.heads:
         first.set_title(chart.title, loc="left", fontsize=9.5, color=INK)
     if chart.legend:
-        known = [axes.get_legend_handles_labels() for axes in figure.axes]
-        handles = [handle for each, _ in known for handle in each]
-        names = [name for _, each in known for name in each]
+        legends = [axes.get_legend_handles_labels() for axes in figure.axes]
+        handles = [handle for each, _ in legends for handle in each]
+        names = [name for _, each in legends for name in each]
         figure.legend(
             handles, names, loc="outside upper left", ncols=2 + (len(names) > 2), fontsize=8.5,
             frameon=False, columnspacing=1.2, handlelength=1.6,

@@ -259,9 +259,9 @@ class WallPieces:
         alive = halved < 0
         above = np.searchsorted(own, halved)
         above[above == len(own)] = 0
-        known = ~alive & (own[above] == halved) if len(own) else alive
+        is_half = ~alive & (own[above] == halved) if len(own) else alive
         for depth in range(1, int(depths.max(initial=0)) + 1):
-            rows = np.flatnonzero(known & (depths == depth))
+            rows = np.flatnonzero(is_half & (depths == depth))
             alive[rows] = alive[above[rows]] & ~settled[above[rows]]
         leaves = alive & settled
         contact, *others = (
@@ -290,11 +290,21 @@ def _agree(answers: NDArray[np.generic]) -> Bools:
 def _distinct(meshes: Sequence[Mesh]) -> tuple[Floats, Bools]:
     """Return the distinct triangles of meshes, (n, 3, 3), and the mask (n, m) of their meshes.
 
-    A triangle that two solids share is cut by neither of them. Triangles are compared by a hash of
-    64 bits of their corners, in any order.
+    A triangle that two solids share is cut by neither of them. Corners may be in any order.
     """
     corners = np.concatenate([mesh.vertices[mesh.triangles] for mesh in meshes])
     owners = np.repeat(np.arange(len(meshes)), [len(mesh.triangles) for mesh in meshes])
+    first, groups = _same_triangles(corners)
+    owned = np.zeros((len(first), len(meshes)), np.bool_)
+    owned[groups, owners] = True
+    return corners[first], owned
+
+
+def _same_triangles(corners: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first of each set of equal triangles, and the set of each triangle.
+
+    Triangles with equal hashes are then compared by their corners.
+    """
     bits = np.ascontiguousarray(corners).view(np.uint64)
     mixed = (bits ^ (bits >> np.uint64(29))) * _MIXERS
     hashes = mixed.sum(axis=2, dtype=np.uint64)
@@ -302,9 +312,17 @@ def _distinct(meshes: Sequence[Mesh]) -> tuple[Floats, Bools]:
     _, first, groups = np.unique(
         hashes.sum(axis=1, dtype=np.uint64), return_index=True, return_inverse=True
     )
-    owned = np.zeros((len(first), len(meshes)), np.bool_)
-    owned[groups, owners] = True
-    return corners[first], owned
+    again = np.flatnonzero(first[groups] != np.arange(len(corners)))
+    if (_sorted_corners(bits[again]) != _sorted_corners(bits[first[groups[again]]])).any():
+        every = _sorted_corners(bits).reshape(-1, 9)
+        _, first, groups = np.unique(every, axis=0, return_index=True, return_inverse=True)
+    return first, groups.ravel()
+
+
+def _sorted_corners(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return triangles (n, 3, 3) with their corners sorted by x, y and z."""
+    order = np.lexsort(np.moveaxis(bits, 2, 0)[::-1], axis=1)
+    return np.take_along_axis(bits, order[:, :, None], axis=1)
 
 
 # Odd numbers with well mixed bits: fractions of the golden ratio, and of square roots of 2 and 3.

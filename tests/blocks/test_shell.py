@@ -67,12 +67,12 @@ def corners_of(mesh: Mesh) -> np.ndarray:
     return corners[np.arange(len(corners))[:, None], turns].reshape(-1, 9)
 
 
-def require_fit(found: Shells) -> None:
+def require_fit(shells: Shells) -> None:
     """Check that wireframes are closed and oriented outwards, and share their walls."""
     uses: Counter[bytes] = Counter()
     directed: Counter[bytes] = Counter()
-    for label in found.labels:
-        mesh = found.meshes[label.name]
+    for label in shells.labels:
+        mesh = shells.meshes[label.name]
         report = geodomain.check(mesh)
         assert report.closed and report.balanced and report.dup_faces == report.t_junctions == 0
         assert report.signed_volume == pytest.approx(label.wireframe_volume, rel=1e-9)
@@ -84,23 +84,23 @@ def require_fit(found: Shells) -> None:
     assert max(uses.values()) <= 2
 
 
-def require_same(found: Shells, points: np.ndarray, labels: np.ndarray) -> None:
+def require_same(shells: Shells, points: np.ndarray, labels: np.ndarray) -> None:
     """Check that wireframes label exactly the blocks that they were made of."""
-    for name, mesh in found.meshes.items():
+    for name, mesh in shells.meshes.items():
         inside = geodomain.contains(mesh, np.ascontiguousarray(points, np.float64))
         assert (inside == (labels == name)).all()
-    assert all(label.volume == pytest.approx(label.wireframe_volume) for label in found.labels)
+    assert all(label.volume == pytest.approx(label.wireframe_volume) for label in shells.labels)
 
 
 def require_no_junctions(mesh: Mesh) -> None:
     """Check that no vertex lies within an edge; all edges are along an axis or across a wall."""
-    found = edge_table(mesh)
-    for edge in found.ends:
-        low, high = found.vertices[edge].min(axis=0), found.vertices[edge].max(axis=0)
-        near = ((found.vertices >= low) & (found.vertices <= high)).all(axis=1)
+    edges = edge_table(mesh)
+    for edge in edges.ends:
+        low, high = edges.vertices[edge].min(axis=0), edges.vertices[edge].max(axis=0)
+        near = ((edges.vertices >= low) & (edges.vertices <= high)).all(axis=1)
         near[edge] = False
-        start, end = found.vertices[edge]
-        crossed = np.cross(found.vertices[near] - start, end - start)
+        start, end = edges.vertices[edge]
+        crossed = np.cross(edges.vertices[near] - start, end - start)
         assert (np.abs(crossed) > 1e-6).any(axis=1).all()
 
 
@@ -108,64 +108,64 @@ def require_no_junctions(mesh: Mesh) -> None:
 
 
 def test_a_cube_has_twelve_triangles() -> None:
-    found = geodomain.shell(table(cells_of(4, 3, 5), "ORE"))
-    (label,) = found.labels
+    shells = geodomain.shell(table(cells_of(4, 3, 5), "ORE"))
+    (label,) = shells.labels
     assert (label.name, label.blocks, label.volume, label.triangles) == ("ORE", 60, 30_000, 12)
-    mesh = found.meshes["ORE"]
+    mesh = shells.meshes["ORE"]
     assert mesh.bounds.tolist() == [
         [414_000.3, 7_480_000.7, 310.1],
         [414_040.3, 7_480_030.7, 335.1],
     ]
     assert mesh.volume == pytest.approx(30_000) and geodomain.check(mesh).signed_volume > 0
-    assert repr(found) == "<Shells of ORE: 12 triangles>"
-    assert str(found).startswith(
+    assert repr(shells) == "<Shells of ORE: 12 triangles>"
+    assert str(shells).startswith(
         "label  blocks  volume  triangles\nORE        60  30,000         12"
     )
 
 
 def test_an_l_shape_has_no_junction() -> None:
     cells = cells_of(2, 2, 1)[:3]
-    found = geodomain.shell(table(cells, "ORE"))
-    require_no_junctions(found.meshes["ORE"])
-    require_fit(found)
+    shells = geodomain.shell(table(cells, "ORE"))
+    require_no_junctions(shells.meshes["ORE"])
+    require_fit(shells)
     # Top and bottom have 3 + 2, one of the six walls around has corners on two edges.
-    assert found.labels[0].triangles == 2 * (3 + 2) + 4 + 5 * 2
+    assert shells.labels[0].triangles == 2 * (3 + 2) + 4 + 5 * 2
 
 
 def test_two_labels_share_their_wall() -> None:
     cells = cells_of(2, 1, 1)
-    found = geodomain.shell(table(cells, ["ORE", "WASTE"]))
-    require_fit(found)
-    ore, waste = (set(map(bytes, corners_of(mesh))) for mesh in found.meshes.values())
-    turned = corners_of(found.meshes["WASTE"]).reshape(-1, 3, 3)[:, [0, 2, 1]].reshape(-1, 9)
+    shells = geodomain.shell(table(cells, ["ORE", "WASTE"]))
+    require_fit(shells)
+    ore, waste = (set(map(bytes, corners_of(mesh))) for mesh in shells.meshes.values())
+    turned = corners_of(shells.meshes["WASTE"]).reshape(-1, 3, 3)[:, [0, 2, 1]].reshape(-1, 9)
     assert len(ore & set(map(bytes, turned))) == 2 and not ore & waste
 
 
 def test_a_checkerboard_touches_itself_along_edges() -> None:
     cells = cells_of(3, 3, 3)
     frame = table(cells, np.where(cells.sum(axis=1) % 2, "ORE", "WASTE"))
-    found = geodomain.shell(frame)
-    require_fit(found)
-    require_same(found, frame[["X", "Y", "Z"]].to_numpy(), frame["domain"].to_numpy())
-    assert geodomain.check(found.meshes["ORE"]).nonmanifold_edges > 0
-    assert geodomain.check(found.meshes["ORE"]).fit
+    shells = geodomain.shell(frame)
+    require_fit(shells)
+    require_same(shells, frame[["X", "Y", "Z"]].to_numpy(), frame["domain"].to_numpy())
+    assert geodomain.check(shells.meshes["ORE"]).nonmanifold_edges > 0
+    assert geodomain.check(shells.meshes["ORE"]).fit
 
 
 def test_a_hollow_faces_inwards() -> None:
     cells = cells_of(3, 3, 3)
     frame = table(cells, np.where((cells == 1).all(axis=1), "VOID", "ORE"))
-    found = geodomain.shell(frame, only="ORE")
-    assert found.meshes["ORE"].volume == pytest.approx(26 * 500)
-    assert found.labels[0].triangles == 24
-    require_same(found, frame[["X", "Y", "Z"]].to_numpy(), frame["domain"].to_numpy())
+    shells = geodomain.shell(frame, only="ORE")
+    assert shells.meshes["ORE"].volume == pytest.approx(26 * 500)
+    assert shells.labels[0].triangles == 24
+    require_same(shells, frame[["X", "Y", "Z"]].to_numpy(), frame["domain"].to_numpy())
     assert len(geodomain.shell(frame).meshes["VOID"].triangles) == 12
 
 
 def test_blocks_without_a_label_are_outside() -> None:
     frame = table(cells_of(3, 1, 1), ["ORE", None, "ORE"])
-    found = geodomain.shell(frame)
-    assert [label.name for label in found.labels] == ["ORE"]
-    assert found.labels[0].triangles == 24
+    shells = geodomain.shell(frame)
+    assert [label.name for label in shells.labels] == ["ORE"]
+    assert shells.labels[0].triangles == 24
 
 
 def test_a_large_face_meets_small_ones() -> None:
@@ -175,11 +175,11 @@ def test_a_large_face_meets_small_ones() -> None:
         [(x, y, z, size, size, size, name) for x, y, z, size, name in rows],
         columns=["X", "Y", "Z", "DX", "DY", "DZ", "domain"],
     )
-    found = geodomain.shell(frame)
-    require_fit(found)
-    for mesh in found.meshes.values():
+    shells = geodomain.shell(frame)
+    require_fit(shells)
+    for mesh in shells.meshes.values():
         require_no_junctions(mesh)
-    assert found.meshes["ORE"].volume == 512 + 128 and found.meshes["WASTE"].volume == 64
+    assert shells.meshes["ORE"].volume == 512 + 128 and shells.meshes["WASTE"].volume == 64
 
 
 # --- Random models.
@@ -188,9 +188,9 @@ def test_a_large_face_meets_small_ones() -> None:
 @pytest.mark.parametrize("share", [1.0, 0.8])
 def test_octrees_are_labelled_again(share: float) -> None:
     frame = octree(4, share)
-    found = geodomain.shell(frame)
-    require_fit(found)
-    require_same(found, frame[["X", "Y", "Z"]].to_numpy(), frame["domain"].to_numpy())
+    shells = geodomain.shell(frame)
+    require_fit(shells)
+    require_same(shells, frame[["X", "Y", "Z"]].to_numpy(), frame["domain"].to_numpy())
     require_no_junctions(geodomain.shell(frame, only="DYKE").meshes["DYKE"])
 
 
@@ -205,9 +205,9 @@ def test_faces_that_fit_nowhere_are_cut() -> None:
             row = (x * 5 + 2.5, y * 5 + 2.5, (low + high) / 2, 5, 5, high - low, name)
             rows.append(row)
     frame = pd.DataFrame(rows, columns=["X", "Y", "Z", "DX", "DY", "DZ", "domain"])
-    found = geodomain.shell(frame)
-    require_fit(found)
-    require_same(found, frame[["X", "Y", "Z"]].to_numpy(), frame["domain"].to_numpy())
+    shells = geodomain.shell(frame)
+    require_fit(shells)
+    require_same(shells, frame[["X", "Y", "Z"]].to_numpy(), frame["domain"].to_numpy())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -237,9 +237,9 @@ def test_large_blocks_beside_many_small_ones(monkeypatch: pytest.MonkeyPatch) ->
     small = table(cells_of(12, 12, 12), "ORE", (1.0, 1.0, 1.0), (12.0, 12.0, 12.0))
     around = cells_of(3, 3, 3)
     large = table(around[np.any(around != 1, axis=1)], "WASTE", (12.0, 12.0, 12.0), (0.0, 0.0, 0.0))
-    found = geodomain.shell(pd.concat([small, large]))
-    require_fit(found)
-    assert found.meshes["ORE"].volume == 12**3 and found.labels[0].triangles == 12
+    shells = geodomain.shell(pd.concat([small, large]))
+    require_fit(shells)
+    assert shells.meshes["ORE"].volume == 12**3 and shells.labels[0].triangles == 12
 
 
 def test_every_corner_is_a_decimal_of_the_model() -> None:
@@ -247,9 +247,9 @@ def test_every_corner_is_a_decimal_of_the_model() -> None:
     frame = pd.DataFrame(
         {"X": [414_000.1, 413_999.9], "Y": 0.05, "Z": 0.05, "DX": [0.1, 0.3], "DY": 0.1, "DZ": 0.1}
     )
-    found = geodomain.shell(frame.assign(domain=["A", "B"]))
-    assert found.meshes["A"].bounds[:, 0].tolist() == [414_000.05, 414_000.15]
-    assert found.meshes["B"].bounds[:, 0].tolist() == [413_999.75, 414_000.05]
+    shells = geodomain.shell(frame.assign(domain=["A", "B"]))
+    assert shells.meshes["A"].bounds[:, 0].tolist() == [414_000.05, 414_000.15]
+    assert shells.meshes["B"].bounds[:, 0].tolist() == [413_999.75, 414_000.05]
 
 
 def test_rounded_blocks_have_no_slits() -> None:
@@ -258,8 +258,8 @@ def test_rounded_blocks_have_no_slits() -> None:
     frame = pd.DataFrame(
         {"X": centres, "Y": 5.0, "Z": 5.0, "DX": 3.3333, "DY": 10.0, "DZ": 10.0, "domain": "ORE"}
     )
-    found = geodomain.shell(frame)
-    assert found.labels[0].triangles == 12
+    shells = geodomain.shell(frame)
+    assert shells.labels[0].triangles == 12
 
 
 # --- Rotated models, formats and real data.
@@ -269,26 +269,26 @@ def test_rounded_blocks_have_no_slits() -> None:
 def test_a_turned_octree_by_every_way_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     model = make_model(tmp_path)
-    found = geodomain.shell(model.blocks, column="Is", frame="z=-10")
-    require_fit(found)
+    shells = geodomain.shell(model.blocks, column="Is", frame="z=-10")
+    require_fit(shells)
     points, truth = model.table[:, :3], np.array(model.truth)
-    require_same(found, points, np.where(truth == "Body", "Body", "Air"))
+    require_same(shells, points, np.where(truth == "Body", "Body", "Air"))
     with pytest.raises(TableError, match=r"rotated by z=-10, .*outlined.*frame='z=-10'"):
         geodomain.shell(model.blocks, column="Is")
     geodomain.convert_blocks(model.blocks, "b.vtu", frame="z=-10")
     cells = geodomain.shell("b.vtu", column="Is", only="Body")
-    assert cells.labels[0].volume == pytest.approx(found.labels[-1].volume)
+    assert cells.labels[0].volume == pytest.approx(shells.labels[-1].volume)
     require_same(cells, points, truth)
 
 
 def test_local_coordinates_are_turned_once(tmp_path: Path) -> None:
     cells = cells_of(4, 4, 2)
     frame = table(cells, np.where(cells[:, 0] > 1, "ORE", "WASTE"), origin=(0.0, 0.0, 0.0))
-    found = geodomain.shell(frame, rotation="z=30", origin=(414_000.3, 7_480_000.7, 310.1))
-    require_fit(found)
+    shells = geodomain.shell(frame, rotation="z=30", origin=(414_000.3, 7_480_000.7, 310.1))
+    require_fit(shells)
     turn = LocalFrame([("z", 30)], (414_000.3, 7_480_000.7, 310.1))
-    require_same(found, turn.to_world(frame[["X", "Y", "Z"]].to_numpy()), frame["domain"])
-    assert found.labels[0].triangles == 12
+    require_same(shells, turn.to_world(frame[["X", "Y", "Z"]].to_numpy()), frame["domain"])
+    assert shells.labels[0].triangles == 12
 
 
 @pytest.mark.parametrize("decimals", [9, 2])
@@ -298,16 +298,16 @@ def test_rounded_world_coordinates_have_common_corners(decimals: int) -> None:
     turn = LocalFrame([("z", 30)], (414_000.3, 7_480_000.7, 310.1))
     world = np.round(turn.to_world(frame[["X", "Y", "Z"]].to_numpy()), decimals)
     frame[["X", "Y", "Z"]] = world
-    found = geodomain.shell(frame, frame="z=30")
-    require_fit(found)
-    for name, mesh in found.meshes.items():
+    shells = geodomain.shell(frame, frame="z=30")
+    require_fit(shells)
+    for name, mesh in shells.meshes.items():
         assert (geodomain.contains(mesh, world) == (frame["domain"] == name)).all()
     local = geodomain.shell(
         table(cells, frame["domain"], origin=(0.0, 0.0, 0.0)),
         rotation="z=30",
         origin=(414_000.3, 7_480_000.7, 310.1),
     )
-    assert len(found.meshes["ORE"].triangles) == len(local.meshes["ORE"].triangles)
+    assert len(shells.meshes["ORE"].triangles) == len(local.meshes["ORE"].triangles)
 
 
 def test_cells_of_a_turned_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,26 +315,28 @@ def test_cells_of_a_turned_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     geodomain.model_file("m.vti", size=10, origin="500,600,70", count="6,6,6", rotation="z=33")
     solid = box((495.0, 590.0, 70.0), (540.0, 650.0, 110.0))
     geodomain.label_file("m.vti", {"ORE": solid}, "l.vti", background="W")
-    found = geodomain.shell("l.vti")
-    require_fit(found)
-    geodomain.label_file("l.vti", {"ORE": found.meshes["ORE"]}, "a.vti", background="W", column="b")
+    shells = geodomain.shell("l.vti")
+    require_fit(shells)
+    geodomain.label_file(
+        "l.vti", {"ORE": shells.meshes["ORE"]}, "a.vti", background="W", column="b"
+    )
     assert geodomain.compare_files("l.vti", "a.vti", new_column="b").changed == 0
 
 
 def test_the_bunny_is_outlined_along_its_own_axes(shared_data: Path) -> None:
     blocks = pd.read_csv(shared_data / "bunny/bunny_blocks.csv")
-    found = geodomain.shell(shared_data / "bunny/bunny_blocks.csv", column="Bunny", frame="z=-10")
-    require_fit(found)
-    require_same(found, blocks[["X", "Y", "Z"]].to_numpy(), blocks["Bunny"].to_numpy())
+    shells = geodomain.shell(shared_data / "bunny/bunny_blocks.csv", column="Bunny", frame="z=-10")
+    require_fit(shells)
+    require_same(shells, blocks[["X", "Y", "Z"]].to_numpy(), blocks["Bunny"].to_numpy())
 
 
 def test_demo1_has_no_sizes(shared_data: Path, tmp_path: Path) -> None:
     solid = {"DOM": shared_data / "demo1/dom1.vtp"}
     geodomain.label_file(shared_data / "demo1/bmodel.csv", solid, tmp_path / "d.csv")
     blocks = pd.read_csv(tmp_path / "d.csv", keep_default_na=False)
-    found = geodomain.shell(tmp_path / "d.csv")
-    require_fit(found)
-    require_same(found, blocks[["XC", "YC", "ZC"]].to_numpy(), blocks["domain"].to_numpy())
+    shells = geodomain.shell(tmp_path / "d.csv")
+    require_fit(shells)
+    require_same(shells, blocks[["XC", "YC", "ZC"]].to_numpy(), blocks["domain"].to_numpy())
 
 
 @pytest.mark.full
@@ -343,12 +345,12 @@ def test_the_demo_is_labelled_again(tmp_path: Path) -> None:
     for name in ("regular", "subblocked"):
         path = tmp_path / f"demo/labelled_{name}.csv"
         blocks = pd.read_csv(path)
-        found = geodomain.shell(path, output=tmp_path / f"{name}.ts")
-        require_fit(found)
-        require_same(found, blocks[["XC", "YC", "ZC"]].to_numpy(), blocks["domain"].to_numpy())
+        shells = geodomain.shell(path, output=tmp_path / f"{name}.ts")
+        require_fit(shells)
+        require_same(shells, blocks[["XC", "YC", "ZC"]].to_numpy(), blocks["domain"].to_numpy())
         again = geodomain.read_meshes(tmp_path / f"{name}.ts")
         assert {label: mesh.volume for label, mesh in again.items()} == {
-            label: mesh.volume for label, mesh in found.meshes.items()
+            label: mesh.volume for label, mesh in shells.meshes.items()
         }
 
 
@@ -364,15 +366,15 @@ def ball(count: int = 20) -> object:
 def test_a_smoothed_ball_keeps_its_blocks() -> None:
     pytest.importorskip("vtkmodules")
     frame = ball()
-    found = geodomain.shell(frame, only="ORE", smooth="surfacenets")
-    require_fit(found)
+    shells = geodomain.shell(frame, only="ORE", smooth="surfacenets")
+    require_fit(shells)
     sharp = geodomain.shell(frame, only="ORE").meshes["ORE"]
-    mesh, (label,) = found.meshes["ORE"], found.labels
-    assert mesh.area < 0.8 * sharp.area and found.changed == label.lost == label.gained == 0
+    mesh, (label,) = shells.meshes["ORE"], shells.labels
+    assert mesh.area < 0.8 * sharp.area and shells.changed == label.lost == label.gained == 0
     assert 0.9 < label.wireframe_volume / label.volume < 1
     require_same_labels = geodomain.contains(mesh, frame[["X", "Y", "Z"]].to_numpy())
     assert (require_same_labels == (frame["domain"] == "ORE")).all()
-    assert "smoothing changes the label of 0 blocks (0.00%)" in str(found)
+    assert "smoothing changes the label of 0 blocks (0.00%)" in str(shells)
 
 
 def test_smoothed_labels_share_their_walls() -> None:
@@ -380,16 +382,16 @@ def test_smoothed_labels_share_their_walls() -> None:
     cells = cells_of(6, 6, 6)
     frame = table(cells, random.choice(["A", "B", "C"], len(cells)))
     with pytest.warns(GeodomainWarning, match="smoothing shrinks"):
-        found = geodomain.shell(frame, smooth="surfacenets")
-    require_fit(found)
+        shells = geodomain.shell(frame, smooth="surfacenets")
+    require_fit(shells)
     inside = [
-        geodomain.contains(m, frame[["X", "Y", "Z"]].to_numpy()) for m in found.meshes.values()
+        geodomain.contains(m, frame[["X", "Y", "Z"]].to_numpy()) for m in shells.meshes.values()
     ]
     assert np.sum(inside, axis=0).max() == 1  # a block is in one wireframe at most
-    names = np.array([label.name for label in found.labels])
+    names = np.array([label.name for label in shells.labels])
     changed = np.sum(inside, axis=0) == 0
     changed |= names[np.argmax(inside, axis=0)] != frame["domain"].to_numpy()
-    assert found.changed == changed.sum()
+    assert shells.changed == changed.sum()
 
 
 def test_a_body_that_shrinks_is_named() -> None:
@@ -398,8 +400,8 @@ def test_a_body_that_shrinks_is_named() -> None:
     with pytest.warns(
         GeodomainWarning, match=r"shrinks 'ORE' by 5 % or more; the one at .* by 8\d%"
     ):
-        found = geodomain.shell(frame, only="ORE", smooth="surfacenets")
-    assert found.warnings and found.labels[0].wireframe_volume < 0.3 * found.labels[0].volume
+        shells = geodomain.shell(frame, only="ORE", smooth="surfacenets")
+    assert shells.warnings and shells.labels[0].wireframe_volume < 0.3 * shells.labels[0].volume
     with pytest.raises(TableError, match="blocks of different sizes"):
         geodomain.shell(octree(1), smooth="surfacenets")
 
@@ -484,9 +486,9 @@ def test_the_command_writes_solids_by_name(folder: Path) -> None:
     assert [*geodomain.read_meshes("both.dxf")] == ["ORE", "WASTE"]
     run("sub.csv", "--only", "DYKE", "-o", "dyke.stl")
     assert geodomain.read_mesh("dyke.stl").is_closed
-    found = json.loads(run("labelled.csv", "--only", "ORE", "-o", "ore.ply", "--json").stdout)
-    assert found["labels"][0]["triangles"] == 12 and found["output"] == "ore.ply"
-    assert found["changed"] == 0 and found["smooth"] == "none"
+    shells = json.loads(run("labelled.csv", "--only", "ORE", "-o", "ore.ply", "--json").stdout)
+    assert shells["labels"][0]["triangles"] == 12 and shells["output"] == "ore.ply"
+    assert shells["changed"] == 0 and shells["smooth"] == "none"
     assert geodomain.shell("labelled.csv").to_pandas()["name"].tolist() == ["ORE", "WASTE"]
 
 

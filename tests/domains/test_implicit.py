@@ -43,13 +43,13 @@ def volumes(domains) -> dict[str, float]:
 
 def test_level_units_have_the_volumes_of_boxes() -> None:
     model = loop_model([("strati", height, UNITS)], basement=True)
-    found = geodomain.model_domains(model)
+    units = geodomain.model_domains(model)
     area = 100 * 80
-    assert volumes(found) == pytest.approx(
+    assert volumes(units) == pytest.approx(
         {"TOP": 25 * area, "MIDDLE": 15 * area, "Basement": 20 * area}
     )
-    assert found.background == "OUTSIDE"
-    for mesh in found.meshes:
+    assert units.background == "OUTSIDE"
+    for mesh in units.meshes:
         assert geodomain.check(mesh).fit and mesh.is_closed and mesh.is_balanced
 
 
@@ -93,16 +93,16 @@ def test_a_younger_group_erodes_the_older_one() -> None:
     model = loop_model(
         [("young", height, [("COVER", 0, INF)]), ("old", sloping, [("A", 0, INF), ("B", -20, 0)])]
     )
-    found = geodomain.model_domains(model)
-    assert [each.name for each in found] == ["COVER", "A", "B", "NO UNIT"]
-    labels = geodomain.label_points([[90, 40, 30], [90, 40, 12], [70, 40, 10], [5, 5, 5]], found)
+    units = geodomain.model_domains(model)
+    assert [each.name for each in units] == ["COVER", "A", "B", "NO UNIT"]
+    labels = geodomain.label_points([[90, 40, 30], [90, 40, 12], [70, 40, 10], [5, 5, 5]], units)
     assert labels.tolist() == ["COVER", "A", "B", "NO UNIT"]
 
 
 def test_space_above_the_top_of_the_column_has_no_unit() -> None:
-    found = geodomain.model_domains(loop_model([("strati", height, [("A", 0, 10)])]))
+    units = geodomain.model_domains(loop_model([("strati", height, [("A", 0, 10)])]))
     area = 100 * 80
-    assert volumes(found) == pytest.approx({"A": 10 * area, "NO UNIT": 50 * area})
+    assert volumes(units) == pytest.approx({"A": 10 * area, "NO UNIT": 50 * area})
 
 
 def test_a_unit_outside_the_box_is_left_out_and_said() -> None:
@@ -125,9 +125,9 @@ def test_nodes_without_a_value_are_in_the_lowest_unit() -> None:
 
 def test_gempy_levels_are_bases_whatever_the_order_of_elements() -> None:
     for levels in ({"A": 15, "B": 0}, {"B": 0, "A": 15}):
-        found = geodomain.model_domains(gempy_model([("g", "ERODE", height, levels)]))
+        units = geodomain.model_domains(gempy_model([("g", "ERODE", height, levels)]))
         area = 100 * 80
-        assert volumes(found) == pytest.approx(
+        assert volumes(units) == pytest.approx(
             {"A": 25 * area, "B": 15 * area, "basement": 20 * area}
         )
 
@@ -189,10 +189,10 @@ def test_the_surfaces_of_the_library_make_a_stack(library: str) -> None:
         levels = {"TOP": 15.0, "MIDDLE": 0.0}
         model = gempy_model([("g", "ERODE", height, levels)], meshes=meshes)
         base = "basement"
-    found = geodomain.model_domains(model, as_stack=True)
-    assert isinstance(found.stacks[0], Stack)
+    units = geodomain.model_domains(model, as_stack=True)
+    assert isinstance(units.stacks[0], Stack)
     points = [[50, 40, 50], [1, 1, 30], [50, 40, 10], [50, 40, 61]]
-    assert geodomain.label_points(points, found).tolist() == ["TOP", "MIDDLE", base, "OUTSIDE"]
+    assert geodomain.label_points(points, units).tolist() == ["TOP", "MIDDLE", base, "OUTSIDE"]
 
 
 def test_units_that_are_young_at_the_bottom_make_a_stack_too() -> None:
@@ -200,8 +200,8 @@ def test_units_that_are_young_at_the_bottom_make_a_stack_too() -> None:
         [("strati", lambda xyz: -height(xyz), [("YOUNG", 0, INF)])],
         basement=True, surfaces=[surface("YOUNG", 20)],
     )  # fmt: skip
-    found = geodomain.model_domains(model, as_stack=True)
-    assert geodomain.label_points([[50, 40, 50], [50, 40, 10]], found).tolist() == [
+    units = geodomain.model_domains(model, as_stack=True)
+    assert geodomain.label_points([[50, 40, 50], [50, 40, 10]], units).tolist() == [
         "Basement", "YOUNG",
     ]  # fmt: skip
 

@@ -254,11 +254,11 @@ def test_gempy_introduction(gempy: ModuleType) -> None:
     labels = geodomain.label_points(cells.values, model)
     assert (labels == right).mean() > 0.9999 and "OUTSIDE" not in labels
     size = np.prod((cells.extent[1::2] - cells.extent[::2]) / cells.resolution)
-    found = geodomain.model_domains(model)
-    for domain in found:
+    units = geodomain.model_domains(model)
+    for domain in units:
         cells_of_unit = (right == domain.name).sum() * size
         assert domain.meshes[0].volume == pytest.approx(cells_of_unit, rel=0.01)
-    total = sum(mesh.volume for mesh in found.meshes)
+    total = sum(mesh.volume for mesh in units.meshes)
     assert total == pytest.approx(780 * 400 * 582, rel=1e-12)
 
 
@@ -279,10 +279,10 @@ def test_gempy(gempy: ModuleType, grid: str, fault: bool) -> None:
     labels = geodomain.label_points(cells.values, model)
     assert (labels == right).mean() > 0.999 and set(labels) == set(right)
     size = np.prod((cells.extent[1::2] - cells.extent[::2]) / cells.resolution)
-    found = {each.name: each.meshes[0] for each in geodomain.model_domains(model)}
-    assert all(geodomain.check(mesh).fit for mesh in found.values())
+    units = {each.name: each.meshes[0] for each in geodomain.model_domains(model)}
+    assert all(geodomain.check(mesh).fit for mesh in units.values())
     for name in ("cover", "rock1"):  # nothing erodes the cover, or reaches down to rock1
-        assert found[name].volume == pytest.approx((right == name).sum() * size, rel=0.05)
+        assert units[name].volume == pytest.approx((right == name).sum() * size, rel=0.05)
 
 
 def test_gempy_elements_are_in_world_coordinates(gempy: ModuleType) -> None:

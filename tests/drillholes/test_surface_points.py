@@ -35,10 +35,10 @@ def plane(z: float, slope: float = 0.0) -> Mesh:
 
 
 def test_a_surface_gives_points_with_normals_that_point_up(backend: str) -> None:
-    found = hole().surface_points([Domain("ROOF", plane(12, 1.0), kind="above")], backend=backend)
-    assert found.surfaces == ("ROOF",) and found.names == ("A",)
-    assert found.points.tolist() == [[5, 5, 12]] and found.depths.tolist() == [8]
-    assert found.normals[0] == pytest.approx(np.array([0, -1, 1]) / np.sqrt(2))
+    result = hole().surface_points([Domain("ROOF", plane(12, 1.0), kind="above")], backend=backend)
+    assert result.surfaces == ("ROOF",) and result.names == ("A",)
+    assert result.points.tolist() == [[5, 5, 12]] and result.depths.tolist() == [8]
+    assert result.normals[0] == pytest.approx(np.array([0, -1, 1]) / np.sqrt(2))
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["outwards", "inwards"])
@@ -46,9 +46,9 @@ def test_normals_of_a_solid_point_out_whichever_way_its_triangles_face(turned: b
     ore = box((0, 0, 5), (10, 10, 15))
     if turned:
         ore = Mesh(ore.vertices, ore.triangles[:, ::-1])
-    found = hole().surface_points({"ORE": ore})
-    assert found.points[:, 2].tolist() == [15, 5]
-    assert found.normals[:, 2].tolist() == [1, -1]
+    result = hole().surface_points({"ORE": ore})
+    assert result.points[:, 2].tolist() == [15, 5]
+    assert result.normals[:, 2].tolist() == [1, -1]
     rising = Drillholes(
         pd.DataFrame({"HOLE": ["A"], "X": [5.0], "Y": [5.0], "Z": [0.0], "DEPTH": [20.0],
                       "AZIMUTH": [0.0], "DIP": [-90.0]}),
@@ -70,8 +70,8 @@ def test_the_collar_and_the_end_of_a_hole_are_no_surface() -> None:
 def test_surfaces_of_a_stack_have_the_names_of_their_meshes() -> None:
     top, base = plane(15), plane(5)
     top = Mesh(top.vertices, top.triangles, name="TOP")
-    found = hole().surface_points(Stack([top, base], ["AIR", "COAL", "FLOOR"]))
-    assert found.surfaces == ("TOP", "plane") and found.points[:, 2].tolist() == [15, 5]
+    result = hole().surface_points(Stack([top, base], ["AIR", "COAL", "FLOOR"]))
+    assert result.surfaces == ("TOP", "plane") and result.points[:, 2].tolist() == [15, 5]
 
 
 NAMED = {
@@ -83,43 +83,43 @@ NAMED = {
 
 @pytest.mark.parametrize("name_by", NAMED)
 def test_each_change_of_a_code_is_a_point_without_a_normal(name_by: str) -> None:
-    found = hole(log=log_of(ROCKS)).surface_points(logged="rock", name_by=name_by)
-    assert found.surfaces == NAMED[name_by]
-    assert found.depths.tolist() == [4, 10] and found.points[:, 2].tolist() == [16, 10]
-    assert np.isnan(found.normals).all() and not found.oriented.any()
+    result = hole(log=log_of(ROCKS)).surface_points(logged="rock", name_by=name_by)
+    assert result.surfaces == NAMED[name_by]
+    assert result.depths.tolist() == [4, 10] and result.points[:, 2].tolist() == [16, 10]
+    assert np.isnan(result.normals).all() and not result.oriented.any()
 
 
 def test_above_and_below_are_those_of_the_rock_and_not_of_the_hole() -> None:
     collar = {"HOLE": ["A"], "X": [5.0], "Y": [5.0], "Z": [0.0], "DEPTH": [20.0],
               "AZIMUTH": [0.0], "DIP": [-60.0]}  # fmt: skip
     rising = Drillholes(pd.DataFrame(collar), down="positive", accept="dip-sign")
-    found = rising.surface_points(log=log_of(ROCKS[:2]), logged="ROCK", name_by="pair")
-    assert found.surfaces == ("FR/OX",)
+    result = rising.surface_points(log=log_of(ROCKS[:2]), logged="ROCK", name_by="pair")
+    assert result.surfaces == ("FR/OX",)
 
 
 def test_intervals_without_a_code_are_a_gap() -> None:
     rows = [("A", 0, 4, "OX"), ("A", 4, 6, None), ("A", 6, 9, "FR"), ("A", 9.5, 20, "OX")]
     holes = hole(log=log_of(rows))
-    found = holes.surface_points(logged="ROCK")
-    assert not len(found) and sum(found.left_out.values()) == 2
-    assert "2 logged contacts left out: a gap of more than 0 is not logged" in str(found)
-    found = holes.surface_points(logged="ROCK", max_gap=0.5)
-    assert found.depths.tolist() == [9.25] and sum(found.left_out.values()) == 1
-    found = holes.surface_points(logged="ROCK", max_gap=2)
-    assert found.depths.tolist() == [5, 9.25] and not sum(found.left_out.values())
+    result = holes.surface_points(logged="ROCK")
+    assert not len(result) and sum(result.left_out.values()) == 2
+    assert "2 logged contacts left out: a gap of more than 0 is not logged" in str(result)
+    result = holes.surface_points(logged="ROCK", max_gap=0.5)
+    assert result.depths.tolist() == [9.25] and sum(result.left_out.values()) == 1
+    result = holes.surface_points(logged="ROCK", max_gap=2)
+    assert result.depths.tolist() == [5, 9.25] and not sum(result.left_out.values())
 
 
 def test_a_code_that_is_the_same_across_a_gap_and_an_overlap_make_no_point() -> None:
     rows = [("A", 0, 4, "OX"), ("A", 6, 10, "OX"), ("A", 8, 12, "FR"), ("A", 12, 20, "FR")]
-    found = hole(log=log_of(rows)).surface_points(logged="ROCK", max_gap=5)
-    assert not len(found) and found.left_out["the intervals overlap"] == 1
+    result = hole(log=log_of(rows)).surface_points(logged="ROCK", max_gap=5)
+    assert not len(result) and result.left_out["the intervals overlap"] == 1
 
 
 def test_pairs_of_codes_choose_contacts_in_either_order() -> None:
     rows = [("A", 0, 4, "OX"), ("A", 4, 8, "TR"), ("A", 8, 12, "FR"), ("A", 12, 20, "TR")]
     holes = hole(log=log_of(rows))
-    found = holes.surface_points(logged="ROCK", between=[("FR", "TR")])
-    assert found.depths.tolist() == [8, 12] and found.surfaces == ("TR", "FR")
+    result = holes.surface_points(logged="ROCK", between=[("FR", "TR")])
+    assert result.depths.tolist() == [8, 12] and result.surfaces == ("TR", "FR")
     with pytest.raises(TableError, match="names the code 'XX', but column 'ROCK'"):
         holes.surface_points(logged="ROCK", between=[("FR", "XX")])
 
@@ -131,19 +131,19 @@ def test_whole_numbers_are_codes_too() -> None:
 
 def test_the_table_of_loopstructural() -> None:
     holes = hole(log=log_of(ROCKS))
-    found = holes.surface_points({"ORE": box((0, 0, 5), (10, 10, 15))}, logged="ROCK")
-    table = found.for_loopstructural()
+    result = holes.surface_points({"ORE": box((0, 0, 5), (10, 10, 15))}, logged="ROCK")
+    table = result.for_loopstructural()
     assert tuple(table.columns) == LOOPSTRUCTURAL
     assert table["feature_name"].tolist() == ["OX", "ORE", "FR", "ORE"]
     assert table["nz"].fillna(0).tolist() == [0, 1, 0, -1] and set(table["val"]) == {0}
-    table = found.for_loopstructural(feature="S", values={"OX": 10, "FR": 5, "ORE": 0})
+    table = result.for_loopstructural(feature="S", values={"OX": 10, "FR": 5, "ORE": 0})
     assert set(table["feature_name"]) == {"S"} and table["val"].tolist() == [10, 0, 5, 0]
     with pytest.raises(DomainError, match="each needs a value of its own: give values= for OX, FR"):
-        found.for_loopstructural(feature="S", values={"ORE": 1})
+        result.for_loopstructural(feature="S", values={"ORE": 1})
     with pytest.raises(DomainError, match="'X', which is not a surface; the surfaces are ORE"):
-        found.for_loopstructural(values={"X": 1})
+        result.for_loopstructural(values={"X": 1})
     with pytest.raises(DomainError, match="'OX', which has no finite value"):
-        found.for_loopstructural(values={"OX": float("nan")})
+        result.for_loopstructural(values={"OX": float("nan")})
 
 
 def test_the_tables_of_gempy() -> None:
@@ -193,13 +193,13 @@ def tables(tmp_path: Path) -> tuple[Path, None, Path]:
 def test_files_have_the_rows_of_the_tables(tables: tuple, tmp_path: Path) -> None:
     ore = {"ORE": box((0, 0, 5), (10, 10, 15))}
     points, orientations = tmp_path / "points.csv", tmp_path / "orientations.csv"
-    found = geodomain.surface_points_file(
+    result = geodomain.surface_points_file(
         *tables, target="gempy", solids=ore, logged="ROCK", output=points, orientations=orientations
     )
     with points.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["formation"] for row in rows] == ["OX", "ORE", "ORE"]
-    assert [float(row["Z"]) for row in rows] == found.points[:, 2].tolist() == [16, 15, 5]
+    assert [float(row["Z"]) for row in rows] == result.points[:, 2].tolist() == [16, 15, 5]
     assert len(orientations.read_text().splitlines()) == 3
     geodomain.surface_points_file(
         *tables, target="loopstructural", logged="ROCK", values={"OX": 2}, output=points,

@@ -1,4 +1,4 @@
-"""Points of GeoParquet: exact coordinates, a CRS that is kept and said, and no degrees."""
+"""Points of GeoParquet: exact coordinates, a CRS that is copied and printed, and no degrees."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ def made(folder: Path) -> tuple[geodomain.reporting.report_file.Report, Page]:
 def domain(done, name: str) -> dict:
     """Return the figures of a domain, as JSON holds them."""
     figures = json.loads(json.dumps(done.as_dict()))
-    (found,) = (each for each in figures["domains"] if each["name"] == name)
-    return found
+    (values,) = (each for each in figures["domains"] if each["name"] == name)
+    return values
 
 
 def plain(value: object) -> object:
@@ -71,32 +71,32 @@ NAMES = ("DYKE", "ORE")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_statistics_are_those_of_stats(folder: Path, made, name: str) -> None:
-    asked = {"decluster": "nearest", "blocks": folder / "labelled.csv", "cap": 5}
-    samples = geodomain.stats(folder / "s.csv", "AU", **asked)
+    options = {"decluster": "nearest", "blocks": folder / "labelled.csv", "cap": 5}
+    samples = geodomain.stats(folder / "s.csv", "AU", **options)
     blocks = geodomain.stats(folder / "labelled.csv", "AU")
-    found = domain(made[0], name)
+    values = domain(made[0], name)
     for key, expected in (("sample_statistics", samples), ("block_statistics", blocks)):
         rows = [plain(asdict(row)) for row in expected.rows if row.domain == name]
-        assert found[key] == rows and rows
+        assert values[key] == rows and rows
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_comparisons_are_those_of_validate(folder: Path, made, name: str) -> None:
     expected = geodomain.validate(folder / "labelled.csv", "AU", samples=folder / "s.csv")
-    found = domain(made[0], name)["validation"]["AU"]
+    values = domain(made[0], name)["validation"]["AU"]
     (row,) = (row for row in expected.rows if row.domain == name)
-    assert found["row"] == plain(asdict(row))
+    assert values["row"] == plain(asdict(row))
     for key in ("quantiles", "swaths"):
         own = [plain(asdict(each)) for each in getattr(expected, key) if each.domain == name]
-        assert found[key] == own and own
+        assert values[key] == own and own
 
 
 def test_contacts_are_those_of_contacts(folder: Path, made) -> None:
-    found = domain(made[0], "ORE")
-    assert found["touching"] == ["WASTE", "DYKE"]
-    pairs = [tuple(each["between"]) for each in found["contacts"]["AU"]]
+    values = domain(made[0], "ORE")
+    assert values["touching"] == ["WASTE", "DYKE"]
+    pairs = [tuple(each["between"]) for each in values["contacts"]["AU"]]
     assert pairs == [("DYKE", "ORE"), ("ORE", "WASTE")]
-    for pair, contact in zip(pairs, found["contacts"]["AU"], strict=True):
+    for pair, contact in zip(pairs, values["contacts"]["AU"], strict=True):
         expected = geodomain.contacts(
             folder / "a.csv",
             {"DYKE": folder / "dyke.stl", "ORE": folder / "ore.stl"},
@@ -113,14 +113,14 @@ def test_contacts_are_those_of_contacts(folder: Path, made) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tonnes_and_crossings_are_those_of_their_commands(folder: Path, made, name: str) -> None:
-    found = domain(made[0], name)
+    values = domain(made[0], name)
     tonnes = geodomain.tonnes_file(folder / "labelled.csv", **TONNES)
-    assert found["tonnes"] == [plain(asdict(row)) for row in tonnes.domains if row.domain == name]
+    assert values["tonnes"] == [plain(asdict(row)) for row in tonnes.domains if row.domain == name]
     holes = Drillholes(folder / "c.csv", None, folder / "a.csv")
     stays, _ = holes.crossings({name: folder / f"{name.lower()}.stl"}).to_pandas()
-    assert [row["hole"] for row in found["crossings"]] == stays["hole"].tolist()
-    assert [row["from"] for row in found["crossings"]] == stays["from"].tolist()
-    assert [row["length"] for row in found["crossings"]] == stays["length"].tolist()
+    assert [row["hole"] for row in values["crossings"]] == stays["hole"].tolist()
+    assert [row["from"] for row in values["crossings"]] == stays["from"].tolist()
+    assert [row["length"] for row in values["crossings"]] == stays["length"].tolist()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -130,14 +130,14 @@ def test_distances_and_spacing_by_brute_force(folder: Path, made, name: str) -> 
     centres = blocks.loc[blocks["domain"] == name, ["X", "Y", "Z"]].to_numpy()
     points = samples[["x", "y", "z"]].to_numpy()
     apart = np.sqrt(((centres[:, None] - points[None]) ** 2).sum(axis=2)).min(axis=1)
-    found = domain(made[0], name)
-    assert found["beyond"] == [float((apart > band).mean()) for band in (0.5, 1, 2)]
+    values = domain(made[0], name)
+    assert values["beyond"] == [float((apart > band).mean()) for band in (0.5, 1, 2)]
     middles = samples.groupby("HOLE")[["x", "y", "z"]].mean().to_numpy()
     squares = ((middles[:, None] - middles[None]) ** 2).sum(axis=2)
     np.fill_diagonal(squares, np.inf)
     expected = np.median(np.sqrt(squares.min(axis=1))) if len(middles) > 1 else 0
-    assert found["spacing"] == pytest.approx(expected)
-    assert (found["holes"], found["samples"]) == (len(middles), len(samples))
+    assert values["spacing"] == pytest.approx(expected)
+    assert (values["holes"], values["samples"]) == (len(middles), len(samples))
 
 
 def test_samples_with_coordinates_give_the_same_figures(folder: Path, made) -> None:
@@ -272,9 +272,9 @@ def test_the_command_has_the_settings(folder: Path) -> None:
     assert done.exit_code == 0, done.output
     figures = json.loads(done.stdout)
     assert figures["distance_bands"] == [1.0] and figures["output"] == str(out)
-    found = next(each for each in figures["domains"] if each["name"] == "ORE")
-    assert found["validation"]["AU"]["row"]["weights"] == "cells"
-    assert {each["axis"] for each in found["validation"]["AU"]["swaths"]} == {"x"}
+    values = next(each for each in figures["domains"] if each["name"] == "ORE")
+    assert values["validation"]["AU"]["row"]["weights"] == "cells"
+    assert {each["axis"] for each in values["validation"]["AU"]["swaths"]} == {"x"}
 
 
 @pytest.mark.parametrize(
@@ -323,26 +323,26 @@ def test_the_demo_has_the_figures_of_the_commands(tmp_path: Path) -> None:
     tonnes = command("tonnes", model, *tonnage)
     names = [each["name"] for each in report["domains"]]
     assert {"ORE", "RICH ORE", "DYKE", "OXIDE"} <= {*names}
-    for found in report["domains"]:
-        name = found["name"]
+    for values in report["domains"]:
+        name = values["name"]
 
         def own(rows: list[dict], name: str = name) -> list[dict]:
             return [row for row in rows if row["domain"] == name]
 
-        assert found["block_statistics"] == own(blocks["rows"])
+        assert values["block_statistics"] == own(blocks["rows"])
         naive, ours = ([row for row in rows if row["weights"] == "naive"]
-                       for rows in (found["sample_statistics"], own(stats["rows"])))  # fmt: skip
+                       for rows in (values["sample_statistics"], own(stats["rows"])))  # fmt: skip
         assert naive == ours
         # The file of samples has coordinates with six decimals.
-        for row, other in zip(found["sample_statistics"], own(stats["rows"]), strict=True):
+        for row, other in zip(values["sample_statistics"], own(stats["rows"]), strict=True):
             assert row["mean"] == pytest.approx(other["mean"], rel=1e-6)
-        compared = found["validation"]["AU"]
+        compared = values["validation"]["AU"]
         assert compared["row"]["block_mean"] == own(validation["rows"])[0]["block_mean"]
         assert [each["blocks"] for each in compared["swaths"]] == [
             each["blocks"] for each in own(validation["swaths"])
         ]
-        assert found["tonnes"] == own(tonnes["domains"])
-        for contact in found["contacts"]["AU"]:
+        assert values["tonnes"] == own(tonnes["domains"])
+        for contact in values["contacts"]["AU"]:
             expected = command(
                 "contacts", assay, *drilled, *listed, "--between", *contact["between"],
                 "--grade", "AU", "--bin", "4", "--max", "20",
@@ -352,8 +352,8 @@ def test_the_demo_has_the_figures_of_the_commands(tmp_path: Path) -> None:
             assert contact["counts"] == expected["counts"]
     crossings = command("holes", "crossings", *drilled, *listed)
     totals = {each["name"]: each["stays"] for each in crossings["solids"]}
-    for found in report["domains"]:
-        assert len(found["crossings"]) == totals.get(found["name"], 0)
+    for values in report["domains"]:
+        assert len(values["crossings"]) == totals.get(values["name"], 0)
 
 
 def command(*words: object) -> dict:

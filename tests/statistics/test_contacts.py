@@ -17,6 +17,7 @@ import geodomain
 from geodomain import Domain, DomainError, Domains, Drillholes, GeodomainWarning, Mesh, Stack
 from geodomain.formats.wireframes import write_mesh
 from geodomain.labelling.labeller import Labeller
+from geodomain.statistics import contact_walls
 from geodomain.statistics.contact_means import RESAMPLES, SEED, ContactStep, interval_of_mean
 from geodomain.statistics.contact_walls import WallPieces, labels_at, touching_labels
 
@@ -606,3 +607,21 @@ def test_distances_from_walls_in_force() -> None:
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_distances_from_walls_in_force_of_more_boxes(seed: int) -> None:
     check_random_walls(seed)
+
+
+@pytest.mark.parametrize("mixers", [contact_walls._MIXERS, np.zeros(3, np.uint64)])
+def test_triangles_of_two_solids_are_compared_by_their_corners(
+    mixers: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where all hashes are equal, as they are with factors of 0."""
+    monkeypatch.setattr(contact_walls, "_MIXERS", mixers)
+    corners = np.random.default_rng(1).random((10, 3, 3))
+    others = np.concatenate([corners[:2, [1, 2, 0]], corners[2:4, ::-1], corners[4:6] + 1])
+    meshes = [
+        Mesh(each.reshape(-1, 3), np.arange(3 * len(each)).reshape(-1, 3))
+        for each in (corners, others)
+    ]
+    triangles, owned = contact_walls._distinct(meshes)
+    assert sorted(map(bytes, triangles)) == sorted(map(bytes, [*corners, *others[4:]]))
+    shared = [bytes(triangle) for triangle in triangles[owned.all(axis=1)]]
+    assert sorted(shared) == sorted(map(bytes, corners[:4]))

@@ -22,7 +22,7 @@ from geodomain.cli.console import keywords
 from geodomain.cli.statistics import validate as command
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.statistics.settings import ValidateKeywords, ValidateSettings
-from geodomain.statistics.validation import Swath, Validation, ValidationRow
+from geodomain.statistics.validation_report import Swath, Validation, ValidationRow
 
 # Four blocks of ORE in a row, one of them thin, and one of WASTE; the last has no grade.
 BLOCKS = """X,Y,Z,DX,DY,DZ,domain,AU
