@@ -327,6 +327,8 @@ class Blocks:
         The frame in which blocks are axis-aligned, as the file or the user states it.
     axes : (3, 3) float64
         Directions of the block edges in world coordinates, as the file states them.
+    notes : tuple of str
+        For each numeric column with cells below detection, their number and the policy for them.
     """
 
     name: str
@@ -344,6 +346,7 @@ class Blocks:
     class_codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     frame: LocalFrame | None = None
     axes: Floats = field(default_factory=lambda: np.eye(3))
+    notes: tuple[str, ...] = ()
 
 
 def read_blocks(
@@ -458,7 +461,8 @@ class _Reading:
             numbers = cells.numbers()
             if name != self._density:
                 below = self._negative.setdefault(name, NegativeGrades(name, cells.rule.below))
-                numbers = below.take(numbers, self.rows - len(points))
+                done = self.rows - len(points)
+                numbers = below.take(numbers, done, cells.below_detection())
             self._numbers[name].append(numbers.copy())
         if self._class is not None:
             self._classes, codes = column(self._class).distinct(self._classes)
@@ -514,6 +518,7 @@ class _Reading:
             class_codes=np.concatenate([np.empty(0, np.int32), *self._class_codes]),
             frame=model.frame.lattice,
             axes=model.axes,
+            notes=tuple(note for grade in self._negative.values() for note in grade.notes()),
         )
 
     def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:

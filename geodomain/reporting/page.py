@@ -536,7 +536,7 @@ class Content:
             figures[fullest].svg,
             scene.drawn,
             tuple(sections),
-            (*self._recorded, *grades.notes),
+            (*self._recorded, *self.blocks.notes, *grades.notes),
             json_figures,
         )
 
@@ -662,7 +662,8 @@ class Content:
 
     def _warnings(self, grade_warnings: Sequence[str]) -> list[str]:
         """Return warnings and notes of the labelling and of this report, without repetitions."""
-        return list(dict.fromkeys([*self._recorded, *self.warned, *grade_warnings]))
+        read = [*self._recorded, *self.warned, *self.blocks.notes]
+        return list(dict.fromkeys([*read, *grade_warnings]))
 
     @property
     def _recorded(self) -> list[str]:

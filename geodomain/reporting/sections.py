@@ -385,7 +385,7 @@ class _Source:
                 if numeric:
                     grade = column(numeric[0])
                     below.below = grade.rule.below
-                    values = below.take(grade.numbers(), rows)
+                    values = below.take(grade.numbers(), rows, grade.below_detection())
                 rows += len(points)
                 labels = np.array(texts, np.str_)[codes] if texts else np.empty(0, np.str_)
                 add(_Chunk(model.name, model.frame.lattice, points, sizes, labels, values))
@@ -394,7 +394,8 @@ class _Source:
             also = sorted({label, *numeric, *model.constants})
             model.relabel(Relabelling(take, also=also, progress=self._progress))
             if not self._checked:
-                for sentence in (*spellings.notes(), *below.warnings("block")):
+                notes = (*spellings.notes(), *below.notes())
+                for sentence in (*notes, *below.warnings("block")):
                     warn(sentence)
             self._checked = True
 
@@ -631,8 +632,8 @@ def samples_of(
     rows = holes.match(table, also=[grade])
     column = with_policy(rows.table.column(grade), below)
     negative = NegativeGrades(grade, column.rule.below)
-    values = negative.take(column.numbers())
-    for sentence in negative.warnings("sample"):
+    values = negative.take(column.numbers(), cells=column.below_detection())
+    for sentence in (*negative.notes(), *negative.warnings("sample")):
         warn(sentence)
     valid = np.flatnonzero(rows.usable & np.isfinite(values))
     if not len(valid):

@@ -21,6 +21,8 @@ COMMANDS = {
     "contacts": [*HOLES, *DOMAINS, "--between", "ORE", "WASTE", "--grade", "AU"],
     "flag": [*HOLES, *DOMAINS, "-o", "out.{kind}"],
     "label": [*DOMAINS, "-o", "out.{kind}", "--column", "new"],
+    "plot": ["--section", "y=6", "--colour-by", "AU", "-o", "out.svg"],
+    "report": ["--grade", "AU", "-o", "out.html"],
     "stats": ["--grade", "AU"],
     "tonnes": ["--density", "2", "--grade", "AU"],
     "validate": ["--samples", "blocks.{kind}", "--grade", "AU"],
