@@ -288,9 +288,9 @@ Example:
 @drillholes.within_option
 @options.samples_option(
     "Samples for the pages of domains. With --collar, a table with hole, from, to and grades; if "
-    "it has no label column, the wireframes label the samples. Otherwise a table with coordinates "
-    "and domains, as for 'geodomain validate'.  [default: the first --intervals file, if "
-    "--sample-grade is given]"
+    "it has no label column, the wireframes label the samples. Without --collar, a table with "
+    "coordinates and domains, as for 'geodomain validate'.  [default: the first --intervals file, "
+    "if --sample-grade is given]"
 )
 @options.sample_grade_option(
     "Grade column of the samples. May be repeated, in the order of --grade. With --within, the "

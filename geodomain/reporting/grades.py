@@ -35,7 +35,7 @@ _TOGETHER = 1 << 18
 
 @dataclass(frozen=True)
 class _Part:
-    """A range of rows of a model, with the methods of a batch that `Tonnage` accepts."""
+    """A range of rows of a model, as a batch for `Tonnage`."""
 
     blocks: Blocks
     rows: slice

@@ -217,8 +217,8 @@ def _agreed(steps: Floats, sizes: Floats, fewest: float, unit: float) -> float |
     """Return the azimuth of steps that are one block size long.
 
     Return 0 if the steps are parallel to the axes. Return None if there are fewer than `fewest`
-    steps, or if their directions differ. Both ends of a step are rounded, each coordinate by half a
-    unit at most.
+    steps, or if their directions differ. Both ends of a step are rounded, so each coordinate
+    may be off by half of `unit`, the last decimal.
     """
     length = np.hypot(steps[:, 0], steps[:, 1])
     for axis in (0, 1):
@@ -686,8 +686,8 @@ class Rotation(NamedTuple):
         frame = frame_of(self.model, blocks) if self.model else self.prototype
         if frame is None:
             _warn(
-                f"{table} is a rotated model ({local}); {chosen} lie on its rotated lattice, so "
-                "they are used as world coordinates"
+                f"{table} is a rotated model ({local}); {chosen} are already rotated, so they are "
+                "used as world coordinates"
             )
             return None
         if isinstance(frame, LocalFrame):
