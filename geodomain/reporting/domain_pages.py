@@ -168,7 +168,7 @@ class _Page:
         style = self._style
         parts = [self._facts()]
         for place, (ours, theirs) in enumerate(self._figures.pairs):
-            title = style.grades.titled(ours) if ours else theirs
+            title = style.grades.titled(ours or theirs)
             if len(self._figures.pairs) > 1:
                 parts.append(f"<h4>{escape(title)}</h4>")
             parts.append(self._statistics(place, ours, theirs))
@@ -256,7 +256,7 @@ class _Page:
             ]
             for name, row in rows
         ]
-        title = self._style.grades.titled(ours) if ours else theirs
+        title = self._style.grades.titled(ours or theirs)
         html = table(
             f"Statistics of {title} in {self._name}", headings, cells,
             name=f"statistics-{self._number}-{place}",
