@@ -257,6 +257,7 @@ class Sums:
         bits = 62 + _PRODUCTS + sum(each.high for each in factors) - self._unit
         self._lanes = np.zeros((groups, -(-bits // _DIGIT) + 1), np.int64)
         self._since = 0
+        self._wholes: list[int] | None = None
 
     @staticmethod
     def room(groups: int, factors: Sequence[Exponents] = ()) -> int:
@@ -269,6 +270,7 @@ class Sums:
         if self._since + len(groups) > _BEFORE_CARRY:
             self._carry()
         self._since += len(groups)
+        self._wholes = None
         columns = np.column_stack(factors) if factors else np.empty((len(groups), 0))
         done = add_products(self._lanes, groups, volumes, columns, self._unit)
         if done < len(groups):
@@ -291,16 +293,19 @@ class Sums:
 
     def wholes(self) -> list[int]:
         """Return the sum of each group as a whole number of `scale`."""
+        if self._wholes is not None:
+            return self._wholes
         self._carry()
         lanes = self._lanes
         words = np.empty((len(lanes), lanes.shape[1] + 1), "<u4")
         words[:, :-2] = lanes[:, :-1]
         words[:, -2:] = np.ascontiguousarray(lanes[:, -1:], "<i8").view("<u4")
         content, width, read = words.tobytes(), 4 * words.shape[1], int.from_bytes
-        return [
+        self._wholes = [
             read(content[at : at + width], "little", signed=True)
             for at in range(0, len(content), width)
         ]
+        return self._wholes
 
     def total(self, groups: slice = slice(None)) -> Fraction:
         """Return the sum over groups."""

@@ -45,6 +45,8 @@ VOLUME, TONNES = "volume", "tonnes"
 FILLED = "filled"
 _SHARE = "prop_"
 _IN_MEMORY = "write a table in memory to a file first"
+# Number of blocks whose rotation is checked.
+_FEW = 1 << 16
 # Local coordinates of rotated models are rounded to this many decimals.
 _DECIMALS = 6
 
@@ -382,10 +384,13 @@ class _Work:
             }
 
             def add(points: Floats, sizes: Floats | None, column: _Give, there: Rows) -> None:
-                sizes = _require_sizes(points, sizes, model)
+                sizes = _require_sizes(sizes, model)
+                if not self.rows:
+                    _refuse_misfit(points[:_FEW], sizes[:_FEW], model)
                 checks.add(points, sizes)
                 placed = self._codes(points, sizes)[1]
-                self._kinds |= {*map(tuple, np.unique(sizes[placed], axis=0).tolist())}
+                if plan.sums:
+                    self._kinds |= _distinct(sizes[placed])
                 values = self._numbers(column, there, placed, negative)
                 for name, range_ in self._ranges.items():
                     range_.add(values[name])
@@ -520,7 +525,7 @@ class _Work:
         with open_model(self._source, self._options) as model:
 
             def add(points: Floats, sizes: Floats | None, column: _Give, there: Rows) -> None:
-                sizes = _require_sizes(points, sizes, model)
+                sizes = _require_sizes(sizes, model)
                 codes, placed = self._codes(points, sizes)
                 negative = {
                     name: NegativeGrades(name, self._options.below_detection) for name in plan.means
@@ -774,18 +779,29 @@ def _refuse_columns(model: BlockFile, plan: Plan) -> None:
         refuse_geometry(name, model.centroid, model.sizes, model.name)
 
 
-def _require_sizes(points: Floats, sizes: Floats | None, model: BlockFile) -> Floats:
-    """Return the sizes; raise TableError without sizes, or if the rotation is not known."""
+def _require_sizes(sizes: Floats | None, model: BlockFile) -> Floats:
+    """Return the sizes; raise TableError if there are none."""
     if sizes is None:
         message = (
             f"{model.name} has no block sizes: name their columns, or give the size of all blocks, "
             "with dx=, dy= and dz="
         )
         raise TableError(message)
-    refuse_misfit(points, sizes, model.frame, model.name)
-    if model.frame.lattice is None:
-        require_known_turn(points, sizes, model.frame, model.name, "regularised")
     return sizes
+
+
+def _refuse_misfit(points: Floats, sizes: Floats, model: BlockFile) -> None:
+    """Raise TableError if blocks contradict the stated rotation, or look rotated without one."""
+    refuse_misfit(points, sizes, model.frame, model.name)
+    if (np.asarray(model.axes) == np.eye(3)).all():
+        require_known_turn(points, sizes, model.frame, model.name, "regularised")
+
+
+def _distinct(sizes: Floats) -> set[tuple[float, ...]]:
+    """Return the distinct rows of sizes, (n, 3)."""
+    import pandas
+
+    return {*map(tuple, pandas.DataFrame(sizes).drop_duplicates().to_numpy().tolist())}
 
 
 def _added(keys: Ints, volumes: Ints) -> tuple[Ints, Ints]:
