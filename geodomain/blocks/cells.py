@@ -48,9 +48,9 @@ class AxisIntervals:
         where, starts = pandas.factorize(centres)
         kinds, lengths = pandas.factorize(sizes)
         pairs, used = pandas.factorize(where * np.int64(len(lengths)) + kinds)
-        starts, lengths = starts.tolist(), lengths.tolist()
+        at, long = starts.tolist(), lengths.tolist()
         table = [
-            self._numbers.setdefault((starts[a], lengths[b]), len(self._numbers))
+            self._numbers.setdefault((at[a], long[b]), len(self._numbers))
             for a, b in (divmod(pair, len(lengths)) for pair in used.tolist())
         ]
         return np.array(table, np.int64)[pairs]
@@ -175,12 +175,14 @@ class Division:
     def whole(self, codes: Sequence[Ints]) -> Ints:
         """Return the volume of each block, in units; `codes` are its intervals along x, y, z."""
         x, y, z = (axis.whole[code] for axis, code in zip(self._axes, codes, strict=True))
-        return x * y * z
+        volumes: Ints = x * y * z
+        return volumes
 
     def inside(self, codes: Sequence[Ints]) -> Ints:
         """Return the part of the volume of each block that lies in cells, in units."""
         x, y, z = (axis.inside[code] for axis, code in zip(self._axes, codes, strict=True))
-        return x * y * z
+        volumes: Ints = x * y * z
+        return volumes
 
     def pieces(self, codes: Sequence[Ints]) -> Pieces:
         """Return the parts of blocks in cells."""
@@ -300,9 +302,9 @@ class Sums:
         words = np.empty((len(lanes), lanes.shape[1] + 1), "<u4")
         words[:, :-2] = lanes[:, :-1]
         words[:, -2:] = np.ascontiguousarray(lanes[:, -1:], "<i8").view("<u4")
-        content, width, read = words.tobytes(), 4 * words.shape[1], int.from_bytes
+        content, width = words.tobytes(), 4 * words.shape[1]
         self._wholes = [
-            read(content[at : at + width], "little", signed=True)
+            int.from_bytes(content[at : at + width], "little", signed=True)
             for at in range(0, len(content), width)
         ]
         return self._wholes

@@ -88,6 +88,8 @@ class Moved:
         }  # fmt: skip
 
 
+# Numbers from here on are printed without decimals.
+_LARGE = 1e9
 # The rows of the table of a cut-off, in order.
 SIDES = ("ore before", "ore loss", "ore outside", "dilution", "ore after")
 
@@ -197,7 +199,9 @@ class Regularised:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the table of dilution and ore loss as a DataFrame."""
-        return data_frame({name: values for name, (_, values) in self.columns().items()})
+        columns = self.columns()
+        kinds = {name: None if kind == "str" else kind for name, (kind, _) in columns.items()}
+        return data_frame({name: values for name, (_, values) in columns.items()}, kinds)
 
     def __repr__(self) -> str:
         """Return the numbers of blocks as text."""
@@ -246,7 +250,8 @@ def _cells(moved: Moved) -> Iterator[str]:
 
 
 def _shown(value: Fraction) -> str:
-    return f"{float(value):,.10g}"
+    number = float(value)
+    return f"{number:,.0f}" if abs(number) >= _LARGE else f"{number:,.10g}"
 
 
 def _number(value: Fraction | None) -> float:

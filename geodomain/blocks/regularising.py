@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -24,7 +25,14 @@ from geodomain.errors import TableError, collect_warnings, counted, warn
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_target
 from geodomain.formats.block_file import BlockFile, Blocks, Values
-from geodomain.formats.blocks import Rows, file_of, open_model, read_columns
+from geodomain.formats.blocks import (
+    Rows,
+    file_of,
+    open_model,
+    read_columns,
+    require_table_name,
+    write_columns,
+)
 from geodomain.formats.cell_file import write_blocks
 from geodomain.formats.registry import writer_of_blocks
 from geodomain.inputs import PathGiven, model_path
@@ -35,6 +43,7 @@ from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.rotation import refuse_misfit, require_known_turn
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import find_column, plain_name
+from geodomain.volumes.tonnes import Cutoffs, read_cutoffs, refuse_commas
 
 Incomplete = Literal["keep", "refuse"]
 Numbers3 = str | float | Sequence[float | str | Decimal]
@@ -56,14 +65,14 @@ def regularise(
     output: PathGiven,
     size: Numbers3,
     *,
-    origin: Numbers3 | None = None,
     count: str | Sequence[int] | None = None,
     density: str | float | None = None,
     mean: str | Sequence[str] | Mapping[str, str] = (),
     sum: str | Sequence[str] = (),
     dominant: str | Sequence[str] = (),
     share: str | Sequence[str] = (),
-    cutoff: Mapping[str, float | Sequence[float]] | None = None,
+    cutoff: Cutoffs | None = None,
+    cutoff_table: PathGiven | None = None,
     incomplete: Incomplete = "keep",
     overwrite: bool = False,
     threads: int | None = None,
@@ -85,12 +94,9 @@ def regularise(
         The file to write, in any format of block models that `convert_blocks` writes.
     size : number, or three
         Size of the new blocks along the axes of the model.
-    origin : three numbers, optional
-        A corner of a new block; others lie whole blocks away. With ``rotation``, the origin of the
-        rotation, as for `label_file`. [default: the lower corner of the model]
     count : three numbers, optional
-        Numbers of blocks from ``origin``; what lies outside is added up apart. [default: as many
-        as contain the model]
+        Numbers of blocks along the axes, from ``origin``; what lies outside is added up apart.
+        [default: as many as contain the model]
     density : str or float, optional
         A column, which is averaged by volume, or one number for all blocks.
     mean : str, sequence of str, or mapping of str to str
@@ -105,13 +111,17 @@ def regularise(
     share : str or sequence of str
         Columns of labels: for each label, a column ``prop_<label>`` has the share of the new block
         in blocks with this label.
-    cutoff : mapping of str to number or numbers, optional
-        For one column of ``mean``, cut-offs of the table of dilution and ore loss.
+    cutoff : number, numbers, or mapping of str to them, optional
+        Cut-offs of the table of dilution and ore loss. A mapping names the column of ``mean``;
+        without it there must be just one such column.
+    cutoff_table : path, optional
+        A .csv, .xlsx or .parquet file for the table of dilution and ore loss.
     incomplete : {"keep", "refuse"}
         What to do with blocks that lack a density or a value of ``mean``: leave them out of this
         mean and count them, or raise an error.
     overwrite, threads, progress, **table
-        As for `label_file`.
+        As for `label_file`. But without ``rotation``, ``origin`` is a corner of a new block, from
+        which others lie whole blocks away. [default: the lower corner of the model]
 
     Returns
     -------
@@ -156,18 +166,15 @@ def regularise(
     >>> result.balance("tonnes").inside
     Fraction(320, 1)
     """
-    corner = None
-    if origin is not None and table.get("rotation"):
-        table["origin"] = cast("str", origin)
-    elif origin is not None:
-        corner = read_decimals(cast("str", origin), "origin=")
+    origin = None if table.get("rotation") else table.pop("origin", None)
     options, source, place = table_options(**table), model_path(model, _IN_MEMORY), Path(output)
     plan = Plan.read(density, mean, sum, dominant, share, cutoff, incomplete)
-    lattice = _Lattice(read_sizes(size), corner, None if count is None else read_counts(count))
-    if count is not None and corner is None:
-        message = "count= needs origin=: the lower corner of the new model"
-        raise ValueError(message)
+    lattice = NewLattice.read(size, origin, count)
     _require_output(source, place, overwrite=overwrite)
+    if cutoff_table is not None:
+        require_table_name(os.fspath(cutoff_table), parquet=True)
+        refuse_inputs([Path(cutoff_table)], [file_of(source), place])
+        require_places([Path(cutoff_table)], overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "regularising") as report:
         work = _Work(source, options, plan, threads, report)
         axes = work.survey(lattice)
@@ -179,7 +186,7 @@ def regularise(
             raise TableError(message)
         with open_target(place, overwrite=overwrite) as target:
             write_blocks(blocks, target, str(place))
-    return Regularised(
+    result = Regularised(
         before=work.rows,
         after=len(blocks.centroids),
         axes=axes,
@@ -189,6 +196,9 @@ def regularise(
         output=str(place),
         warnings=tuple(warned),
     )
+    if cutoff_table is not None:
+        write_columns(result.columns(), cutoff_table, overwrite=overwrite)
+    return result
 
 
 def _require_output(source: str, place: Path, *, overwrite: bool) -> None:
@@ -224,6 +234,8 @@ class Plan:
         The column to which cut-offs apply; "" without cut-offs.
     cutoffs : tuple of float
         Cut-offs, ascending.
+    spelled : tuple of str
+        Texts of cut-offs whose commas may be decimal marks.
     incomplete : {"keep", "refuse"}
         What to do with blocks that lack a value.
     """
@@ -235,6 +247,7 @@ class Plan:
     shares: tuple[str, ...] = ()
     graded: str = ""
     cutoffs: tuple[float, ...] = ()
+    spelled: tuple[str, ...] = ()
     incomplete: Incomplete = "keep"
 
     @classmethod
@@ -245,7 +258,7 @@ class Plan:
         sum: str | Sequence[str],
         dominant: str | Sequence[str],
         share: str | Sequence[str],
-        cutoff: Mapping[str, float | Sequence[float]] | None,
+        cutoff: Cutoffs | None,
         incomplete: Incomplete,
     ) -> Plan:
         """Check the arguments of `regularise`; raise ValueError if they contradict each other."""
@@ -262,20 +275,21 @@ class Plan:
         if incomplete not in get_args(Incomplete):
             message = f"incomplete= is {incomplete!r}; use 'keep' or 'refuse'"
             raise ValueError(message)
-        graded, cutoffs = _cutoffs(cutoff, means)
+        graded, cutoffs, spelled = read_cutoffs(cutoff, tuple(means))
         plan = cls(
-            density, means, _names(sum), _names(dominant), _names(share), graded, cutoffs,
+            density, means, _names(sum), _names(dominant), _names(share), graded, cutoffs, spelled,
             incomplete,
         )  # fmt: skip
         plan._require_distinct()
         return plan
 
     def _require_distinct(self) -> None:
-        names = [plain_name(name) for name in (*self.averaged, *self.sums, *self.dominants)]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            message = f"the column {twice!r} is asked for twice: name it in one option only"
-            raise ValueError(message)
+        names = [*self.averaged, *self.sums, *self.dominants]
+        plain = list(map(plain_name, names))
+        for name, short in zip(names, plain, strict=True):
+            if plain.count(short) > 1:
+                message = f"{name} is named twice: use it in one of mean=, sum= and dominant= only"
+                raise ValueError(message)
 
     @property
     def averaged(self) -> dict[str, str]:
@@ -306,36 +320,33 @@ def _names(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
 
 
-def _cutoffs(
-    cutoff: Mapping[str, float | Sequence[float]] | None, means: Mapping[str, str]
-) -> tuple[str, tuple[float, ...]]:
-    """Return the column of cut-offs and the cut-offs, ascending."""
-    if not cutoff:
-        return "", ()
-    (name, values), *more = cutoff.items()
-    if more or name not in means:
-        message = (
-            f"cutoff= names {', '.join(cutoff)}; it must name one column of mean= "
-            f"({', '.join(means) or 'there is none'})"
-        )
-        raise ValueError(message)
-    several = [values] if isinstance(values, int | float | str) else list(values)
-    try:
-        numbers = sorted({float(each) for each in several})
-    except ValueError:
-        numbers = []
-    if not numbers or not all(map(math.isfinite, numbers)):
-        message = f"the cut-offs of {name} are {values!r}; they must be numbers"
-        raise ValueError(message)
-    return name, tuple(numbers)
+class NewLattice(NamedTuple):
+    """The wanted lattice.
 
-
-class _Lattice(NamedTuple):
-    """The wanted lattice: block size, a corner, and numbers of blocks from this corner."""
+    Attributes
+    ----------
+    size : tuple of Decimal
+        Size of a block.
+    corner : tuple of Decimal, optional
+        A corner of a block, in world coordinates.
+    counts : tuple of int, optional
+        Numbers of blocks from the corner.
+    """
 
     size: tuple[Decimal, Decimal, Decimal]
     corner: tuple[Decimal, Decimal, Decimal] | None
-    count: tuple[int, int, int] | None
+    counts: tuple[int, int, int] | None
+
+    @classmethod
+    def read(
+        cls, size: Numbers3, origin: Numbers3 | None, count: str | Sequence[int] | None
+    ) -> NewLattice:
+        """Check the arguments of `regularise`; raise ValueError for invalid numbers."""
+        corner = None if origin is None else read_decimals(origin, "origin")
+        if count is not None and corner is None:
+            message = "count= needs origin=: the lower corner of the new model"
+            raise ValueError(message)
+        return cls(read_sizes(size), corner, None if count is None else read_counts(count))
 
 
 # --- Reading the model: first its lattice, then its values, then cut-offs.
@@ -370,12 +381,13 @@ class _Work:
 
     # The first pass: intervals, ranges of exponents, and checks.
 
-    def survey(self, lattice: _Lattice) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
+    def survey(self, lattice: NewLattice) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
         """Read the positions and the ranges of values; return the axes of the new model."""
         plan = self._plan
         with open_model(self._source, self._options) as model:
             self._name = model.name
             _refuse_columns(model, plan)
+            refuse_commas(plan.graded, plan.spelled, model)
             axes = np.asarray(model.axes, np.float64)
             self._matrix = None if (axes == np.eye(3)).all() else axes
             checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
@@ -419,21 +431,21 @@ class _Work:
         self._prepare()
         return self._axes
 
-    def _lattice(self, wanted: _Lattice) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
+    def _lattice(self, wanted: NewLattice) -> tuple[DecimalAxis, DecimalAxis, DecimalAxis]:
         corner = wanted.corner
         if corner is not None and self._matrix is not None:
             local = self._matrix @ np.array([float(each) for each in corner])
-            x, y, z = (Decimal(repr(round(each, _DECIMALS))) for each in local.tolist())
-            corner = x, y, z
-        if wanted.count is not None and corner is not None:
-            x, y, z = map(DecimalAxis, corner, wanted.size, wanted.count)
+            a, b, c = (Decimal(repr(round(each, _DECIMALS))) for each in local.tolist())
+            corner = a, b, c
+        if wanted.counts is not None and corner is not None:
+            x, y, z = map(DecimalAxis, corner, wanted.size, wanted.counts)
             return x, y, z
         return lattice_over(self._intervals, wanted.size, corner)
 
     def _codes(self, points: Floats, sizes: Floats) -> tuple[list[Ints], Bools]:
         """Return the intervals of the blocks that have a centroid and a size, and their mask."""
-        placed = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
-        placed &= (sizes > 0).all(axis=1)
+        finite = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
+        placed: Bools = np.asarray(finite & (sizes > 0).all(axis=1), np.bool_)
         points, sizes = (points, sizes) if placed.all() else (points[placed], sizes[placed])
         if self._matrix is not None:
             points = np.round(points @ self._matrix.T, _DECIMALS)
