@@ -28,6 +28,8 @@ if os.access(f"{_CHECKOUT}/kernels/CMakeLists.txt", os.F_OK) and _CHECKOUT not i
 # The public names of each module. `python tests/test_public.py` writes them to `__init__.pyi`,
 # which type checkers and editors read instead of this file.
 _NAMES = {
+    "blocks.depletion": "deplete",
+    "blocks.depletion_report": "Depletion",
     "blocks.merging": "merge_file",
     "blocks.new_model": "NewModel model_file",
     "blocks.settings": "MergeSummary SubblockSummary",

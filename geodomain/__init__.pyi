@@ -2,6 +2,8 @@
 
 # Written by `python tests/test_public.py` from the table in `__init__.py`.
 from geodomain import synthetic as synthetic
+from geodomain.blocks.depletion import deplete as deplete
+from geodomain.blocks.depletion_report import Depletion as Depletion
 from geodomain.blocks.merging import merge_file as merge_file
 from geodomain.blocks.new_model import NewModel as NewModel
 from geodomain.blocks.new_model import model_file as model_file

@@ -1,0 +1,607 @@
+"""Deplete a block model: what is mined in each period and what remains, from wireframes."""
+
+from __future__ import annotations
+
+import os
+import re
+from calendar import monthrange
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple, Unpack
+
+import numpy as np
+
+from geodomain.blocks.depletion_report import (
+    DESIGN,
+    IN_SITU,
+    MINED,
+    OVERBREAK,
+    REMAINING,
+    UNDERBREAK,
+    Depletion,
+    Ledger,
+    Part,
+    require_balance,
+)
+from geodomain.blocks.mined_shares import SHARE_UNITS, Excavation, MinedShares, excavation
+from geodomain.checks.blocks import VolumeChecks, realisations_of
+from geodomain.checks.columns import refuse_geometry
+from geodomain.compute.data import Floats
+from geodomain.errors import TableError, collect_warnings, counted, warn
+from geodomain.files.outputs import refuse_inputs, require_places
+from geodomain.files.streams import STANDARD
+from geodomain.formats.blocks import (
+    BlockFile,
+    Destination,
+    Relabelling,
+    file_of,
+    open_model,
+    require_same_kind,
+    require_table_name,
+    write_columns,
+)
+from geodomain.formats.registry import split_name
+from geodomain.formats.wireframes import read_meshes, reading_once
+from geodomain.inputs import MeshesLike, PathGiven, as_meshes, model_path
+from geodomain.labelling.settings import LINES, LabelSettings
+from geodomain.labelling.share_pieces import Places
+from geodomain.mesh.mesh import Mesh
+from geodomain.progress import Progress, show_progress
+from geodomain.settings import BackendName, Rule
+from geodomain.tables.conditions import Column
+from geodomain.tables.new_columns import NewColumn
+from geodomain.tables.options import table_options
+from geodomain.tables.rotation import refuse_misfit, require_constants, require_known_turn
+from geodomain.tables.settings import TableKeywords
+from geodomain.tables.vendors import find_column
+from geodomain.volumes.tonnage import Wanted, split_by_bench
+from geodomain.volumes.tonnes import Cutoffs, refuse_commas, require_sizes, wanted_of
+from geodomain.volumes.tonnes_report import tonnage_warnings
+
+_IN_MEMORY = "write a table in memory to a file first"
+_DEFAULT_COLUMN = "domain"
+
+
+def deplete(
+    model: PathGiven,
+    mined: Mapping[str, MeshesLike],
+    output: PathGiven | None = None,
+    *,
+    density: str | float,
+    grade: str | Sequence[str] = (),
+    start: MeshesLike = (),
+    design: MeshesLike = (),
+    at: str | None = None,
+    column: str | None = None,
+    bench: float | None = None,
+    cutoff: Cutoffs | None = None,
+    grade_unit: str | Mapping[str, str] | None = None,
+    density_unit: str | None = None,
+    classification: str | None = None,
+    tonnes_table: PathGiven | None = None,
+    rule: Rule = "parity",
+    overwrite: bool = False,
+    backend: BackendName = "auto",
+    threads: int | None = None,
+    progress: Progress | bool = False,
+    **table: Unpack[TableKeywords],
+) -> Depletion:
+    r"""Add up what is mined in each period and what remains, and write the shares of the blocks.
+
+    Ground is mined in the first period whose solids contain it, or whose surfaces lie below it. The
+    output has the model's format and more columns: for each period, such as ``mined_2026_01``, the
+    share of the block that is mined in it, and ``remaining``, the share that is left. With a
+    ``start`` there is also ``in_situ``, and with a ``design`` ``overbreak`` and ``underbreak``.
+
+    Parameters
+    ----------
+    model : path
+        A block model with sizes, in any format that `label_file` takes; "-" is text on stdin.
+    mined : mapping of str to mesh-like, or to several of them
+        For each period its wireframes, or their files. A closed mesh is a solid, such as a stope;
+        its inside is mined. An open mesh is a surface, such as a survey of the pit at the end of
+        the period; everything above it is mined. A file with several solids has all of them. If the
+        names of all periods are dates, such as ``2026``, ``2026-01`` or ``2026-01-31``, the periods
+        are sorted by their ends; otherwise they are in the order of the mapping.
+    output : path, optional
+        The file to write; "-" is stdout.
+    density, grade, bench, cutoff, grade_unit, density_unit, classification
+        As for `tonnes`. A block that spans several benches is cut at them, and each piece measured.
+    start : mesh-like, or several of them
+        What is gone before the first period: topography or an earlier survey, and voids. By default
+        all ground of the blocks is there, so a surface of the first period mines all above it.
+    design : mesh-like, or several of them
+        What was to be mined: solids, or surfaces with everything above them.
+    at : str, optional
+        The last period: a date, or the name of a period. Periods that end later are left out.
+    column : str, optional
+        The column of domains. [default: domain, if there is such a column]
+    tonnes_table : path, optional
+        A .csv, .xlsx or .parquet file for `Depletion.table`.
+    rule : {"parity", "winding"}
+        The rule for inside a solid, as in `contains`.
+    overwrite, backend, threads, progress, **table
+        As for `label_file`.
+
+    Returns
+    -------
+    Depletion
+        The parts of the ground by domain, class and bench; ``print`` it.
+
+    Raises
+    ------
+    FileExistsError
+        If an output exists; see ``overwrite``.
+    MeshError
+        If a mesh is neither a solid nor a surface.
+    TableError
+        As for `tonnes`; also if nothing of the model is mined. After an error no partial file
+        remains.
+    OSError
+        If a file cannot be read or written.
+    ValueError
+        If names of periods contradict each other, or ``at`` is before the first of them.
+
+    Warns
+    -----
+    GeodomainWarning
+        As for `tonnes`. Also for periods that mine nothing, and blocks that were sampled.
+
+    Notes
+    -----
+    Shares are those of `proportions`, rounded to whole multiples of 2^-40 (an error of at most
+    4.6e-13 of a block). Float64 adds and subtracts such shares exactly: in every block the mined
+    shares and ``remaining`` add up to the share in situ. Sums are exact sums of the products of the
+    float64 numbers in the file, and each is rounded once. So in every row of the result mined plus
+    remaining is exactly in situ, as a fraction: see `DepletionRow.exact`.
+
+    A block is sampled along 16 x 16 vertical lines, and its shares are not exact, if triangles
+    cross in it, if a surface ends in its plan, or if more than six wireframes matter in it.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "blocks.csv").write_text("X,Y,Z,DX,DY,DZ\n2,2,2,4,4,4\n")
+    >>> corners = [[0, 0, 3], [4, 0, 3], [4, 4, 3], [0, 4, 3]]
+    >>> pit = geodomain.Mesh(corners, [[0, 1, 2], [0, 2, 3]])
+    >>> result = geodomain.deplete(folder / "blocks.csv", {"2026-01": pit}, density=2.5)
+    >>> result
+    <Depletion of 1 block: in situ 160 t, mined 40 t, remaining 120 t>
+    >>> result.of("mined", "2026-01").exact["tonnes"]
+    Fraction(40, 1)
+    """
+    options, source = table_options(**table), model_path(model, _IN_MEMORY)
+    settings = LabelSettings(rule=rule, backend=backend, threads=threads, proportions="priority")
+    periods = periods_until(mined, at)
+    wanted = wanted_of(
+        column or _DEFAULT_COLUMN, density, grade, bench, cutoff, None, grade_unit,
+        options.below_detection, density_unit, None, classification,
+    )  # fmt: skip
+    target = None if output is None else os.fspath(output)
+    written = _require_outputs(source, target, tonnes_table, overwrite=overwrite)
+    refuse_inputs(written, _paths([start, design, *mined.values()]))
+    with collect_warnings() as warned, show_progress(progress, "depleting") as report:
+        with reading_once():
+            ground = _Ground.read(start, design, {name: mined[name] for name in periods})
+        with open_model(source, options) as opened:
+            if column is None and _DEFAULT_COLUMN not in opened.columns:
+                wanted = replace(wanted, domain="")
+            work = _Pass(opened, ground, wanted, settings)
+            opened.relabel(
+                Relabelling(
+                    work.add,
+                    [NewColumn(name, default="0", numeric=True, measured=True)
+                     for name in ground.columns] if target is not None else (),
+                    None if target is None else Destination(target, overwrite),
+                    also=work.also,
+                    threads=threads,
+                    progress=report,
+                    before_commit=work.conclude,
+                )
+            )  # fmt: skip
+        result = work.result(tuple(warned), target)
+    if tonnes_table is not None:
+        write_columns(result.table(), tonnes_table, overwrite=overwrite)
+    return result
+
+
+def _require_outputs(
+    source: str, target: str | None, tonnes_table: PathGiven | None, *, overwrite: bool
+) -> list[Path]:
+    """Return the files to write; raise an error for wrong names and files that exist."""
+    written = []
+    if target is not None:
+        require_same_kind(source, target)
+        written += [Path(target)] if target != STANDARD else []
+    if tonnes_table is not None:
+        require_table_name(os.fspath(tonnes_table), parquet=True)
+        written += [Path(tonnes_table)] if os.fspath(tonnes_table) != STANDARD else []
+    refuse_inputs(written, [] if source == STANDARD else [file_of(source)])
+    require_places(written, overwrite=overwrite)
+    return written
+
+
+def _paths(groups: Iterable[MeshesLike]) -> list[Path]:
+    """Return the files among meshes."""
+    paths = []
+    for group in groups:
+        several = [group] if isinstance(group, str | os.PathLike) else group
+        if isinstance(several, list | tuple):
+            paths += [split_name(each)[0] for each in several if isinstance(each, str | os.PathLike)]
+    return paths
+
+
+# --- Periods in order of time.
+
+_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+
+
+def end_of(name: str) -> date | None:
+    """Return the last day of a year, month or day such as 2026-01; None for another text.
+
+    Raises
+    ------
+    ValueError
+        If the text looks like a date, but there is no such day.
+
+    Examples
+    --------
+    >>> print(end_of("2026-02"), end_of("2026-02-14"), end_of("stage 1"))
+    2026-02-28 2026-02-14 None
+    """
+    match = _DATE.fullmatch(name)
+    if match is None:
+        return None
+    year, month, day = (None if part is None else int(part) for part in match.groups())
+    try:
+        last = monthrange(year or 0, month or 12)[1] if day is None else day
+        return date(year or 0, month or 12, last)
+    except ValueError:
+        message = f"{name!r} is no date: write a year, month or day, such as 2026-01"
+        raise ValueError(message) from None
+
+
+def periods_until(names: Iterable[str], at: str | None) -> list[str]:
+    """Return the names of periods in order of time, up to the last period `at`.
+
+    Raises
+    ------
+    ValueError
+        If there is no period, if only some names are dates, or if no period ends by `at`.
+    """
+    given = list(names)
+    if not given:
+        message = "nothing is mined: give mined=, such as mined={'2026-01': 'pit.dxf'}"
+        raise ValueError(message)
+    ends = [end_of(name) for name in given]
+    plain = [name for name, end in zip(given, ends, strict=True) if end is None]
+    if plain and len(plain) < len(given):
+        dated = next(name for name in given if name not in plain)
+        message = (
+            f"{dated!r} is a date and {plain[0]!r} is none, so their order is unknown: name all "
+            "periods by dates, such as 2026-01, or none"
+        )
+        raise ValueError(message)
+    if plain:
+        if at is not None and at not in given:
+            message = f"at= is {at!r}; it must be the name of a period: {', '.join(given)}"
+            raise ValueError(message)
+        return given if at is None else given[: given.index(at) + 1]
+    ordered = sorted(zip(ends, given, strict=True), key=lambda pair: pair[0] or date.min)
+    last = None if at is None else end_of(at)
+    if at is not None and last is None:
+        message = f"at= is {at!r}; it must be a date, such as 2026-01 or 2026-01-31"
+        raise ValueError(message)
+    chosen = [name for end, name in ordered if last is None or (end and end <= last)]
+    if not chosen:
+        message = f"at= is {at}, before the end of the first period, {ordered[0][1]}"
+        raise ValueError(message)
+    return chosen
+
+
+def share_column(period: str) -> str:
+    """Return the name of the column of a period's shares, such as mined_2026_01."""
+    return f"mined_{re.sub(r'[^0-9a-z]+', '_', period.lower()).strip('_')}"
+
+
+class _Ground(NamedTuple):
+    """The excavations, in the order of time, and the design.
+
+    Attributes
+    ----------
+    start : Excavation
+        What is gone at the start; it may be empty.
+    periods : sequence of Excavation
+        What is mined in each period.
+    design : Excavation
+        What was to be mined; it may be empty.
+    """
+
+    start: Excavation
+    periods: Sequence[Excavation]
+    design: Excavation
+
+    @classmethod
+    def read(
+        cls, start: MeshesLike, design: MeshesLike, mined: Mapping[str, MeshesLike]
+    ) -> _Ground:
+        """Read the meshes; raise ValueError if two periods have the same column."""
+        names: dict[str, str] = {}
+        for name in mined:
+            other = names.setdefault(share_column(name), name)
+            if other != name:
+                message = (
+                    f"the periods {other!r} and {name!r} have the same column, "
+                    f"{share_column(name)}: rename one of them"
+                )
+                raise ValueError(message)
+        periods = [excavation(name, _meshes(name, mined[name])) for name in mined]
+        return cls(
+            excavation("start", _meshes("start", start, empty=True)),
+            periods,
+            excavation("design", _meshes("design", design, empty=True)),
+        )
+
+    @property
+    def has_start(self) -> bool:
+        return bool(self.start.solids or self.start.surfaces)
+
+    @property
+    def has_design(self) -> bool:
+        return bool(self.design.solids or self.design.surfaces)
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of the ground, in the order of the rows."""
+        names = [period.name for period in self.periods]
+        mined = [Part(MINED, name) for name in names]
+        parts = [Part(IN_SITU), *mined, Part(MINED), Part(REMAINING)]
+        if self.has_design:
+            over = [Part(OVERBREAK, name) for name in names]
+            parts += [Part(DESIGN), *over, Part(OVERBREAK), Part(UNDERBREAK)]
+        return parts
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of shares."""
+        columns = [share_column(period.name) for period in self.periods] + [REMAINING]
+        columns = ["in_situ", *columns] if self.has_start else columns
+        return [*columns, OVERBREAK, UNDERBREAK] if self.has_design else columns
+
+
+def _meshes(name: str, meshes: MeshesLike, *, empty: bool = False) -> list[Mesh]:
+    """Return the meshes of a period; each solid of a file is a mesh."""
+    several = [meshes] if isinstance(meshes, str | os.PathLike) else meshes
+    read: list[Mesh] = []
+    if isinstance(several, list | tuple):
+        for each in several:
+            if isinstance(each, str | os.PathLike):
+                read += read_meshes(each).values()
+            else:
+                read += as_meshes(each, name=name)
+    else:
+        read += as_meshes(several, name=name)
+    if not read and not empty:
+        message = f"{name} has no mesh: give its solids or surfaces"
+        raise ValueError(message)
+    return read
+
+
+# --- Blocks, chunk by chunk.
+
+
+class _Pieces(NamedTuple):
+    """Blocks cut at the benches.
+
+    Attributes
+    ----------
+    block : (m,) intp
+        The block of each piece.
+    bench : (m,) float64
+        The base of its bench; NaN without benches.
+    points, sizes : (m, 3) float64
+        Centres in world coordinates, and sizes.
+    fraction : (m,) float64
+        The share of the block: whole multiples of 2^-40 that add up to 1 in each block.
+    """
+
+    block: Places
+    bench: Floats
+    points: Floats
+    sizes: Floats
+    fraction: Floats
+
+
+def cut_at_benches(points: Floats, sizes: Floats, height: float | None, first: int) -> _Pieces:
+    """Cut blocks at the multiples of a height; blocks within one bench are not changed.
+
+    `first` is the number of the first block, for messages.
+    """
+    count = len(points)
+    everything = np.arange(count)
+    if height is None:
+        return _Pieces(everything, np.full(count, np.nan), points, sizes, np.ones(count))
+    z, dz = points[:, 2], np.where(sizes[:, 2] > 0, sizes[:, 2], np.nan)
+    done, rounded = np.zeros((2, count))
+    pieces: list[_Pieces] = []
+    for bench, share in split_by_bench(z, dz, height, first):
+        done += share
+        ends = np.where(done > 1 - 1e-12, 1.0, np.rint(done * SHARE_UNITS) / SHARE_UNITS)
+        rows = np.flatnonzero(ends > rounded)
+        centres, lengths = points[rows].copy(), sizes[rows].copy()
+        cut = (share[rows] < 1) & np.isfinite(bench[rows])
+        base, half = bench[rows][cut], dz[rows][cut] / 2
+        middle, top = z[rows][cut], (np.rint(base / height) + 1) * height
+        low, high = np.maximum(middle - half, base), np.minimum(middle + half, top)
+        centres[cut, 2], lengths[cut, 2] = (low + high) / 2, high - low
+        part = (ends - rounded)[rows]
+        pieces.append(_Pieces(rows, bench[rows], centres, lengths, part))
+        rounded = np.maximum(rounded, ends)
+    return _Pieces(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
+
+
+class _Pass:
+    """Measures and adds up the blocks of an open model, chunk by chunk."""
+
+    def __init__(
+        self, model: BlockFile, ground: _Ground, wanted: Wanted, settings: LabelSettings
+    ) -> None:
+        self._model, self._ground, self._wanted = model, ground, wanted
+        refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
+        refuse_commas(wanted.cut, wanted.spelled, model)
+        names = [name for name in wanted.columns if name]
+        self._places = {name: find_column(model.columns, name, model.name) for name in names}
+        self.also = list(dict.fromkeys([*self._places.values(), *model.constants]))
+        self._ghosts = bool(getattr(model, "has_ghosts", False))
+        self._checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
+        self._ledger = Ledger(wanted, ground.parts)
+        excavations = [ground.start, *ground.periods, ground.design]
+        self._shares = MinedShares(excavations, model.axes, model.name, settings)
+        steps = range(len(ground.periods) + 1)
+        self._orders = [[*steps]]
+        if ground.has_design:
+            self._orders.append([0, len(steps), *steps[1:]])
+        self._begun, self._read, self._sampled = False, 0, 0
+
+    def add(
+        self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
+    ) -> list[Floats]:
+        """Add the blocks of a chunk, and return the columns of their shares."""
+        model, tonnage = self._model, self._ledger.tonnage
+        require_constants(model.constants, column, model.columns, model.name, self._read)
+        lengths = require_sizes(self._wanted, sizes, model.frame, model.name)
+        if not self._begun:
+            refuse_misfit(points, lengths, model.frame, model.name)
+            if (model.axes == np.eye(3)).all():
+                require_known_turn(points, lengths, model.frame, model.name, "measured")
+            self._begun = True
+        rows = np.arange(len(points))
+        if self._ghosts:
+            rows = np.flatnonzero(~np.isnan(points).all(axis=1))
+        some, lengths = points[rows], lengths[rows]
+        self._checks.add(some, lengths)
+
+        def numbers(name: str) -> Floats:
+            return column(self._places[name]).numbers()[rows]
+
+        def classes(texts: list[str]) -> tuple[list[str], Places]:
+            texts, codes = column(self._places[self._wanted.classification]).distinct(texts)
+            return texts, codes[rows]
+
+        chunk = tonnage.read(lengths, numbers, classes if self._wanted.classification else None)
+        self._texts, codes = self._labels(column, rows)
+        tonnage.add_below(lambda name: column(self._places[name]).below_detection())
+        pieces = cut_at_benches(some, lengths, self._wanted.bench, self._read + 1)
+        parts = self._measure(pieces, len(rows))
+        self._ledger.add(
+            chunk, lengths, (self._texts, codes), (pieces.block, pieces.bench), parts
+        )
+        self._read += len(rows)
+        return self._columns(parts, pieces, rows, len(points))
+
+    _texts: list[str] = []  # noqa: RUF012
+
+    def _labels(self, column: Callable[[int], Column], rows: Places) -> tuple[list[str], Places]:
+        """Return all domains so far, and the index of the domain of each block."""
+        if not self._wanted.domain:
+            return [""], np.zeros(len(rows), np.intp)
+        tonnage = self._ledger.tonnage
+        place = column(self._places[self._wanted.domain])
+        texts, codes = tonnage.spelled.distinct(place, self._texts)
+        return texts, codes[rows]
+
+    def _measure(self, pieces: _Pieces, count: int) -> list[Floats]:
+        """Return, for each part, the share of its block that is in each piece and in the part."""
+        left, sampled = self._shares.left(pieces.points, pieces.sizes, self._orders)
+        self._sampled += int((np.bincount(pieces.block[sampled], minlength=count) > 0).sum())
+        main, *others = (
+            np.rint(shares * pieces.fraction * SHARE_UNITS) / SHARE_UNITS for shares in left
+        )
+        mined = main[:-1] - main[1:]
+        parts = [main[0], *mined, main[0] - main[-1], main[-1]]
+        for outside in others:  # after the start, the design, and each period
+            # What is left of the design after each period; never more than is left at all, and
+            # never increasing.
+            inside = np.clip(main - outside[1:], 0.0, main)
+            inside = np.minimum.accumulate(inside, axis=0)
+            over = mined - (inside[:-1] - inside[1:])
+            lost = np.minimum(over, 0.0)  # by rounding
+            over, inside = over - lost, inside.copy()
+            inside[1:] += np.cumsum(-lost, axis=0)
+            parts += [inside[0], *over, over.sum(axis=0), inside[-1]]
+        return parts
+
+    def _columns(
+        self, parts: Sequence[Floats], pieces: _Pieces, rows: Places, count: int
+    ) -> list[Floats]:
+        """Return the shares of the blocks for the new columns; NaN for blocks without a size."""
+        ground = self._ground
+        named = dict(zip(map(str, ground.parts), parts, strict=True))
+        wanted = [str(Part(MINED, period.name)) for period in ground.periods] + [REMAINING]
+        wanted = [IN_SITU, *wanted] if ground.has_start else wanted
+        wanted += [OVERBREAK, UNDERBREAK] if ground.has_design else []
+        columns = []
+        for name in wanted:
+            shares = np.full(count, np.nan)
+            shares[rows] = np.bincount(pieces.block, named[name], len(rows))
+            columns.append(shares)
+        return columns
+
+    def conclude(self) -> None:
+        """Warn of doubtful blocks and values; raise TableError if nothing is mined."""
+        totals = self._ledger.rows("totals")
+        names = [period.name for period in self._ground.periods]
+        blocks = {
+            row.period: row.amounts.blocks
+            for row in totals
+            if row.part == MINED and row.amounts.cutoff is None
+        }
+        if self._read and not blocks[""]:
+            message = (
+                f"nothing of {self._model.name} is mined: no block is inside the solids or above "
+                "the surfaces of the periods; compare their coordinates with 'geodomain inspect'"
+            )
+            raise TableError(message)
+        for name in names:
+            if not blocks[name]:
+                warn(f"{name} mines nothing of the blocks that was not mined before")
+        if self._sampled:
+            warn(
+                f"{counted(self._sampled, 'block')} sampled along {LINES} x {LINES} vertical "
+                "lines, so their shares are not exact: triangles cross there, a surface ends "
+                "there, or many wireframes meet"
+            )
+        for sentence in (*self._checks.warnings(), *tonnage_warnings(self._ledger.tonnage)):
+            warn(sentence)
+        require_balance(totals)
+
+    def result(self, warned: tuple[str, ...], output: str | None) -> Depletion:
+        """Return the sums of all blocks."""
+        rows = self._ledger.rows("rows")
+        require_balance(rows)
+        wanted, notes = self._wanted, list(self._ledger.notes())
+        first = self._ground.periods[0]
+        if not self._ground.has_start and first.surfaces:
+            notes.append(
+                f"without start=, all ground above the surface of {first.name} is mined in "
+                f"{first.name}"
+            )
+        return Depletion(
+            rows=rows,
+            domains=self._ledger.rows("domains"),
+            totals=self._ledger.rows("totals"),
+            periods=tuple(period.name for period in self._ground.periods),
+            columns=tuple(self._ground.columns),
+            blocks=self._read,
+            column=wanted.domain,
+            bench=wanted.bench,
+            cutoff_grade=wanted.cut,
+            classification=wanted.classification,
+            sampled=self._sampled,
+            warnings=warned,
+            notes=tuple(notes),
+            output=output,
+        )
