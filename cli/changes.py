@@ -24,8 +24,8 @@ from geodomain.labelling.settings import LabelSettings
 
 _DEPLETE_EXAMPLE = """\b
 Example:
-  geodomain deplete labelled.csv --start topography.ply --mined 2026-01=pit_jan.ply \\
-      --mined 2026-02=pit_feb.ply --mined 2026-02=stope_7.ply --density SG --grade AU -o depleted.csv
+  geodomain deplete labelled.csv --initial topography.ply --mined 2026-01=pit_jan.ply \\
+      --mined 2026-02=pit_feb.ply --mined 2026-02=stope_7.ply --density SG --grade AU -o left.csv
 """
 
 
@@ -44,11 +44,12 @@ Example:
     "of the options.",
 )
 @click.option(
-    "--start",
+    "--initial",
     multiple=True,
     metavar="PATH",
-    help="What is gone before the first period: topography or an earlier survey, and voids. May be "
-    "repeated.  [default: all ground of MODEL is there]",
+    help="The ground before the first period: topography or an earlier survey, and voids. What is "
+    "above these surfaces and inside these solids is gone. May be repeated.  [default: all ground "
+    "of MODEL is there]",
 )
 @click.option(
     "--design",
@@ -93,7 +94,7 @@ def deplete(
     sampling, and sums are exact: mined + remaining = in situ.
 
     The output has the format of MODEL, and new columns: mined_2026_01 and so on, the share of the
-    block that is mined in the period, and remaining. With --start there is in_situ as well, and
+    block that is mined in the period, and remaining. With --initial there is in_situ as well, and
     with --design overbreak and underbreak. The summary also has cut and fill between surfaces.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
@@ -118,7 +119,7 @@ def deplete(
     if outputs == ("-", "-"):
         message = "-o and --tonnes-table both write to stdout: name a file for one of them"
         raise click.UsageError(message)
-    for name in ("start", "design"):
+    for name in ("initial", "design"):
         arguments[name] = [*arguments[name]]
     to_stdout = "-" in outputs
     console = Console(quiet or (as_json and to_stdout))

@@ -92,7 +92,7 @@ def keywords() -> dict[str, str]:
         *("within", "twin", "curve", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff"),
         *("classes", "scale", "paper", "prepared_by", "unit"),
         *("scheduler", "density", "density_unit", "proportion", "between", "chart"),
-        "classification",
+        *("classification", "mined", "initial", "at", "design", "tonnes_table"),
         *("feature", "orientations", "logged", "name_by", "max_gap"),
         *("resolution", "extensive", "parent", "scheme", "minimum", "only", "smooth"),
     )

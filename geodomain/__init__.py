@@ -79,6 +79,7 @@ _NAMES = {
     "statistics.results": "Statistics",
     "statistics.validation": "validate",
     "statistics.validation_report": "Validation",
+    "volumes.cut_and_fill": "CutAndFill cut_and_fill",
     "volumes.distance": "DistanceSummary Nearest distance_file distances nearest",
     "volumes.shares": "proportions proportions_lattice",
     "volumes.solids": "VolumeReport volume_report",

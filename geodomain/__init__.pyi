@@ -89,6 +89,8 @@ from geodomain.statistics.contacts import contacts_file as contacts_file
 from geodomain.statistics.results import Statistics as Statistics
 from geodomain.statistics.validation import validate as validate
 from geodomain.statistics.validation_report import Validation as Validation
+from geodomain.volumes.cut_and_fill import CutAndFill as CutAndFill
+from geodomain.volumes.cut_and_fill import cut_and_fill as cut_and_fill
 from geodomain.volumes.distance import DistanceSummary as DistanceSummary
 from geodomain.volumes.distance import Nearest as Nearest
 from geodomain.volumes.distance import distance_file as distance_file

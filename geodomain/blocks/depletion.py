@@ -8,6 +8,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
@@ -29,7 +30,7 @@ from geodomain.blocks.mined_shares import SHARE_UNITS, Excavation, MinedShares, 
 from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import refuse_geometry
 from geodomain.compute.data import Floats
-from geodomain.errors import TableError, collect_warnings, counted, warn
+from geodomain.errors import MeshError, TableError, collect_warnings, counted, warn
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import (
@@ -56,6 +57,7 @@ from geodomain.tables.options import table_options
 from geodomain.tables.rotation import refuse_misfit, require_constants, require_known_turn
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import find_column
+from geodomain.volumes.cut_and_fill import CutAndFill, cut_and_fill
 from geodomain.volumes.tonnage import Wanted, split_by_bench
 from geodomain.volumes.tonnes import Cutoffs, refuse_commas, require_sizes, wanted_of
 from geodomain.volumes.tonnes_report import tonnage_warnings
@@ -71,7 +73,7 @@ def deplete(
     *,
     density: str | float,
     grade: str | Sequence[str] = (),
-    start: MeshesLike = (),
+    initial: MeshesLike = (),
     design: MeshesLike = (),
     at: str | None = None,
     column: str | None = None,
@@ -92,8 +94,9 @@ def deplete(
 
     Ground is mined in the first period whose solids contain it, or whose surfaces lie below it. The
     output has the model's format and more columns: for each period, such as ``mined_2026_01``, the
-    share of the block that is mined in it, and ``remaining``, the share that is left. With a
-    ``start`` there is also ``in_situ``, and with a ``design`` ``overbreak`` and ``underbreak``.
+    share of the block that is mined in it, and ``remaining``, the share that is left. With an
+    ``initial`` ground there is also ``in_situ``, and with a ``design`` ``overbreak`` and
+    ``underbreak``.
 
     Parameters
     ----------
@@ -109,9 +112,10 @@ def deplete(
         The file to write; "-" is stdout.
     density, grade, bench, cutoff, grade_unit, density_unit, classification
         As for `tonnes`. A block that spans several benches is cut at them, and each piece measured.
-    start : mesh-like, or several of them
-        What is gone before the first period: topography or an earlier survey, and voids. By default
-        all ground of the blocks is there, so a surface of the first period mines all above it.
+    initial : mesh-like, or several of them
+        The ground before the first period: topography or an earlier survey, and voids. What is
+        above these surfaces and inside these solids is gone. By default all ground of the blocks is
+        there, so a surface of the first period mines all above it.
     design : mesh-like, or several of them
         What was to be mined: solids, or surfaces with everything above them.
     at : str, optional
@@ -182,14 +186,14 @@ def deplete(
     )  # fmt: skip
     target = None if output is None else os.fspath(output)
     written = _require_outputs(source, target, tonnes_table, overwrite=overwrite)
-    refuse_inputs(written, _paths([start, design, *mined.values()]))
+    refuse_inputs(written, _paths([initial, design, *mined.values()]))
     with collect_warnings() as warned, show_progress(progress, "depleting") as report:
         with reading_once():
-            ground = _Ground.read(start, design, {name: mined[name] for name in periods})
+            ground = _Ground.read(initial, design, {name: mined[name] for name in periods})
         with open_model(source, options) as opened:
             if column is None and _DEFAULT_COLUMN not in opened.columns:
                 wanted = replace(wanted, domain="")
-            work = _Pass(opened, ground, wanted, settings)
+            work = _Pass(opened, ground, wanted, settings, writes=target is not None)
             opened.relabel(
                 Relabelling(
                     work.add,
@@ -202,7 +206,8 @@ def deplete(
                     before_commit=work.conclude,
                 )
             )  # fmt: skip
-        result = work.result(tuple(warned), target)
+        surfaces, notes = _cuts(ground, backend, threads)
+        result = work.result(tuple(warned), target, surfaces, notes)
     if tonnes_table is not None:
         write_columns(result.table(), tonnes_table, overwrite=overwrite)
     return result
@@ -230,8 +235,26 @@ def _paths(groups: Iterable[MeshesLike]) -> list[Path]:
     for group in groups:
         several = [group] if isinstance(group, str | os.PathLike) else group
         if isinstance(several, list | tuple):
-            paths += [split_name(each)[0] for each in several if isinstance(each, str | os.PathLike)]
+            paths += [
+                split_name(each)[0] for each in several if isinstance(each, str | os.PathLike)
+            ]
     return paths
+
+
+def _cuts(
+    ground: _Ground, backend: BackendName, threads: int | None
+) -> tuple[list[CutAndFill], list[str]]:
+    """Return cut and fill between each surface and those before it, and notes on failures."""
+    measured, notes = [], []
+    before: tuple[Mesh, ...] = ground.initial.surfaces
+    for period in ground.periods:
+        for first, second in product(before, period.surfaces):
+            try:
+                measured.append(cut_and_fill(first, second, backend=backend, threads=threads))
+            except MeshError as error:
+                notes.append(f"no cut and fill: {error}")
+        before = period.surfaces or before
+    return measured, notes
 
 
 # --- Periods in order of time.
@@ -270,12 +293,22 @@ def periods_until(names: Iterable[str], at: str | None) -> list[str]:
     Raises
     ------
     ValueError
-        If there is no period, if only some names are dates, or if no period ends by `at`.
+        If there is no period, if two have the same column, if only some names are dates, or if no
+        period ends by `at`.
     """
     given = list(names)
     if not given:
         message = "nothing is mined: give mined=, such as mined={'2026-01': 'pit.dxf'}"
         raise ValueError(message)
+    columns: dict[str, str] = {}
+    for name in given:
+        other = columns.setdefault(share_column(name), name)
+        if other != name:
+            message = (
+                f"the periods {other!r} and {name!r} have the same column, {share_column(name)}: "
+                "rename one of them"
+            )
+            raise ValueError(message)
     ends = [end_of(name) for name in given]
     plain = [name for name, end in zip(given, ends, strict=True) if end is None]
     if plain and len(plain) < len(given):
@@ -312,45 +345,38 @@ class _Ground(NamedTuple):
 
     Attributes
     ----------
-    start : Excavation
-        What is gone at the start; it may be empty.
+    initial : Excavation
+        What is gone before the first period; it may be empty.
     periods : sequence of Excavation
         What is mined in each period.
     design : Excavation
         What was to be mined; it may be empty.
     """
 
-    start: Excavation
+    initial: Excavation
     periods: Sequence[Excavation]
     design: Excavation
 
     @classmethod
     def read(
-        cls, start: MeshesLike, design: MeshesLike, mined: Mapping[str, MeshesLike]
+        cls, initial: MeshesLike, design: MeshesLike, mined: Mapping[str, MeshesLike]
     ) -> _Ground:
-        """Read the meshes; raise ValueError if two periods have the same column."""
-        names: dict[str, str] = {}
-        for name in mined:
-            other = names.setdefault(share_column(name), name)
-            if other != name:
-                message = (
-                    f"the periods {other!r} and {name!r} have the same column, "
-                    f"{share_column(name)}: rename one of them"
-                )
-                raise ValueError(message)
+        """Read the meshes."""
         periods = [excavation(name, _meshes(name, mined[name])) for name in mined]
         return cls(
-            excavation("start", _meshes("start", start, empty=True)),
+            excavation("the initial ground", _meshes("initial", initial, empty=True)),
             periods,
-            excavation("design", _meshes("design", design, empty=True)),
+            excavation("the design", _meshes("design", design, empty=True)),
         )
 
     @property
-    def has_start(self) -> bool:
-        return bool(self.start.solids or self.start.surfaces)
+    def has_initial(self) -> bool:
+        """Whether some ground is gone before the first period."""
+        return bool(self.initial.solids or self.initial.surfaces)
 
     @property
     def has_design(self) -> bool:
+        """Whether there is a design."""
         return bool(self.design.solids or self.design.surfaces)
 
     @property
@@ -368,7 +394,7 @@ class _Ground(NamedTuple):
     def columns(self) -> list[str]:
         """The columns of shares."""
         columns = [share_column(period.name) for period in self.periods] + [REMAINING]
-        columns = ["in_situ", *columns] if self.has_start else columns
+        columns = ["in_situ", *columns] if self.has_initial else columns
         return [*columns, OVERBREAK, UNDERBREAK] if self.has_design else columns
 
 
@@ -447,9 +473,16 @@ class _Pass:
     """Measures and adds up the blocks of an open model, chunk by chunk."""
 
     def __init__(
-        self, model: BlockFile, ground: _Ground, wanted: Wanted, settings: LabelSettings
+        self,
+        model: BlockFile,
+        ground: _Ground,
+        wanted: Wanted,
+        settings: LabelSettings,
+        *,
+        writes: bool,
     ) -> None:
-        self._model, self._ground, self._wanted = model, ground, wanted
+        self._writes, self._model, self._ground = writes, model, ground
+        self._wanted = wanted
         refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
         refuse_commas(wanted.cut, wanted.spelled, model)
         names = [name for name in wanted.columns if name]
@@ -458,18 +491,19 @@ class _Pass:
         self._ghosts = bool(getattr(model, "has_ghosts", False))
         self._checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
         self._ledger = Ledger(wanted, ground.parts)
-        excavations = [ground.start, *ground.periods, ground.design]
+        excavations = [ground.initial, *ground.periods, ground.design]
         self._shares = MinedShares(excavations, model.axes, model.name, settings)
         steps = range(len(ground.periods) + 1)
         self._orders = [[*steps]]
         if ground.has_design:
             self._orders.append([0, len(steps), *steps[1:]])
+        self._texts: list[str] = []
         self._begun, self._read, self._sampled = False, 0, 0
 
     def add(
         self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> list[Floats]:
-        """Add the blocks of a chunk, and return the columns of their shares."""
+        """Add the blocks of a chunk, and return the columns of their shares, if any are written."""
         model, tonnage = self._model, self._ledger.tonnage
         require_constants(model.constants, column, model.columns, model.name, self._read)
         lengths = require_sizes(self._wanted, sizes, model.frame, model.name)
@@ -496,13 +530,9 @@ class _Pass:
         tonnage.add_below(lambda name: column(self._places[name]).below_detection())
         pieces = cut_at_benches(some, lengths, self._wanted.bench, self._read + 1)
         parts = self._measure(pieces, len(rows))
-        self._ledger.add(
-            chunk, lengths, (self._texts, codes), (pieces.block, pieces.bench), parts
-        )
+        self._ledger.add(chunk, lengths, (self._texts, codes), (pieces.block, pieces.bench), parts)
         self._read += len(rows)
-        return self._columns(parts, pieces, rows, len(points))
-
-    _texts: list[str] = []  # noqa: RUF012
+        return self._columns(parts, pieces, rows, len(points)) if self._writes else []
 
     def _labels(self, column: Callable[[int], Column], rows: Places) -> tuple[list[str], Places]:
         """Return all domains so far, and the index of the domain of each block."""
@@ -522,7 +552,7 @@ class _Pass:
         )
         mined = main[:-1] - main[1:]
         parts = [main[0], *mined, main[0] - main[-1], main[-1]]
-        for outside in others:  # after the start, the design, and each period
+        for outside in others:  # after the initial ground, the design, and each period
             # What is left of the design after each period; never more than is left at all, and
             # never increasing.
             inside = np.clip(main - outside[1:], 0.0, main)
@@ -541,7 +571,7 @@ class _Pass:
         ground = self._ground
         named = dict(zip(map(str, ground.parts), parts, strict=True))
         wanted = [str(Part(MINED, period.name)) for period in ground.periods] + [REMAINING]
-        wanted = [IN_SITU, *wanted] if ground.has_start else wanted
+        wanted = [IN_SITU, *wanted] if ground.has_initial else wanted
         wanted += [OVERBREAK, UNDERBREAK] if ground.has_design else []
         columns = []
         for name in wanted:
@@ -578,15 +608,21 @@ class _Pass:
             warn(sentence)
         require_balance(totals)
 
-    def result(self, warned: tuple[str, ...], output: str | None) -> Depletion:
-        """Return the sums of all blocks."""
+    def result(
+        self,
+        warned: tuple[str, ...],
+        output: str | None,
+        surfaces: Sequence[CutAndFill],
+        remarks: Sequence[str],
+    ) -> Depletion:
+        """Return the sums of all blocks, with cut and fill between surfaces, and remarks on it."""
         rows = self._ledger.rows("rows")
         require_balance(rows)
-        wanted, notes = self._wanted, list(self._ledger.notes())
+        wanted, notes = self._wanted, [*remarks, *self._ledger.notes()]
         first = self._ground.periods[0]
-        if not self._ground.has_start and first.surfaces:
+        if not self._ground.has_initial and first.surfaces:
             notes.append(
-                f"without start=, all ground above the surface of {first.name} is mined in "
+                f"without initial=, all ground above the surface of {first.name} is mined in "
                 f"{first.name}"
             )
         return Depletion(
@@ -601,6 +637,7 @@ class _Pass:
             cutoff_grade=wanted.cut,
             classification=wanted.classification,
             sampled=self._sampled,
+            surfaces=tuple(surfaces),
             warnings=warned,
             notes=tuple(notes),
             output=output,

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from geodomain.compute.data import Bools, Floats, TableColumn
+from geodomain.compute.data import Bools, Floats
 from geodomain.errors import TableError, counted, in_lines
 from geodomain.result_tables import ResultColumns, data_frame, html_table, text_table
 from geodomain.volumes.tonnage import (
@@ -168,49 +169,38 @@ class Depletion:
 
     def table(self) -> ResultColumns:
         """Return `rows` as columns with unrounded numbers, for CSV, Excel and Parquet."""
-        rows, first = self.rows, self.totals[0].amounts
-        texts: dict[str, TableColumn] = {
-            "domain": [row.amounts.domain for row in rows],
-            **({"classification": [row.amounts.classification for row in rows]}
-               if self.classification else {}),
-        }  # fmt: skip
-        numbers: dict[str, TableColumn] = {
-            "bench": [row.amounts.bench for row in rows],
-            "cutoff": [row.amounts.cutoff for row in rows],
+        rows = self.rows
+        amounts = [row.amounts for row in rows]
+        columns: dict[str, tuple[str, Sequence[object]]] = {
+            "domain": ("str", [each.domain for each in amounts]),
+            "classification": ("str", [each.classification for each in amounts]),
+            "bench": ("float64", [each.bench for each in amounts]),
+            "cutoff": ("float64", [each.cutoff for each in amounts]),
+            "part": ("str", [row.part for row in rows]),
+            "period": ("str", [row.period for row in rows]),
+            "blocks": ("int64", [each.blocks for each in amounts]),
+            "volume": ("float64", [each.volume for each in amounts]),
+            "tonnes": ("float64", [each.tonnes for each in amounts]),
         }
-        sums: dict[str, TableColumn] = {
-            "volume": [row.amounts.volume for row in rows],
-            "tonnes": [row.amounts.tonnes for row in rows],
-        }
-        for place, grade in enumerate(first.grades):
-            sums[mean_column(grade)] = [row.amounts.grades[place].mean for row in rows]
-            sums[metal_column(grade)] = [row.amounts.grades[place].metal for row in rows]
-        parts: dict[str, TableColumn] = {
-            "part": [row.part for row in rows], "period": [row.period for row in rows],
-        }  # fmt: skip
-        blocks = np.array([row.amounts.blocks for row in rows], np.int64)
-
-        def doubles(columns: dict[str, TableColumn]) -> dict[str, tuple[str, TableColumn]]:
-            return {
-                name: ("float64", np.array(values, np.float64)) for name, values in columns.items()
-            }
-
-        return {
-            **{name: ("str", values) for name, values in texts.items()},
-            **doubles(numbers),
-            **{name: ("str", values) for name, values in parts.items()},
-            "blocks": ("int64", blocks),
-            **doubles(sums),
-        }
+        if not self.classification:
+            del columns["classification"]
+        for place, grade in enumerate(self.totals[0].amounts.grades):
+            grades = [each.grades[place] for each in amounts]
+            columns[mean_column(grade)] = "float64", [each.mean for each in grades]
+            columns[metal_column(grade)] = "float64", [each.metal for each in grades]
+        return columns
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return `rows` as a DataFrame."""
-        return data_frame({name: values for name, (_, values) in self.table().items()}, {})
+        table = self.table()
+        kinds = {name: kind for name, (kind, _) in table.items() if kind != "str"}
+        return data_frame({name: values for name, (_, values) in table.items()}, kinds)
 
     def __str__(self) -> str:
         """Return the table as text."""
         headings, rows = self._table()
-        return in_lines([*text_table([headings, *rows]), *self._remarks()])
+        names = headings.index("part") + 1
+        return in_lines([*text_table([headings, *rows], names=names), *self._remarks()])
 
     def __repr__(self) -> str:
         """Return the tonnes in situ, mined and remaining as text."""
@@ -237,7 +227,9 @@ class Depletion:
         headings += ["blocks", "volume", "tonnes"]
         for grade in self.totals[0].amounts.grades:
             headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
-        rows = [self._cells(row) for row in self.rows] if self.column or self.bench else []
+        # A period that mines nothing of a domain or bench has no row in print.
+        shown = [row for row in self.rows if row.amounts.blocks or not row.period]
+        rows = [self._cells(row) for row in shown] if self.column or self.bench else []
         if self.column and (self.bench is not None or self.classification):
             rows += [self._cells(row, total=f"{self._domain(row)}, total") for row in self.domains]
         rows += [self._cells(row, total="total") for row in self.totals]
@@ -295,8 +287,8 @@ class Ledger:
         self._groups: dict[tuple[str, str, float | None, int], list[Group]] = {}
         # Counts of blocks by domain and interval, and by interval, for each part. A block in
         # several benches counts once.
-        self._counts: dict[tuple[str, int], Floats] = {}
-        self._all: dict[int, Floats] = {}
+        self._counts: dict[tuple[str, int], NDArray[np.int64]] = {}
+        self._all: dict[int, NDArray[np.int64]] = {}
 
     def add(
         self,
@@ -331,7 +323,12 @@ class Ledger:
         keys = np.ravel_multi_index(parts, shape)
         distinct, places = numbered_keys(keys, int(np.prod(shape)))
         names = [
-            (texts[label], classes[kind], None if ends[end] != ends[end] else float(ends[end]), step)
+            (
+                texts[label],
+                classes[kind],
+                None if ends[end] != ends[end] else float(ends[end]),
+                step,
+            )
             for label, kind, end, step in zip(
                 *(part.tolist() for part in np.unravel_index(distinct, shape)), strict=True
             )
@@ -395,8 +392,10 @@ class Ledger:
         shape = len(self.parts), self.tonnage.kinds
         for key in np.unique(keys).tolist():
             label, step = divmod(key, intervals)
-            for counts, name in ((self._counts, (texts[label], step)), (self._all, step)):
-                table = counts.setdefault(name, np.zeros(shape, np.int64))  # type: ignore[attr-defined]
+            for table in (
+                self._counts.setdefault((texts[label], step), np.zeros(shape, np.int64)),
+                self._all.setdefault(step, np.zeros(shape, np.int64)),
+            ):
                 table[place] += tables[key]
 
     def rows(self, level: str) -> tuple[DepletionRow, ...]:
@@ -464,9 +463,9 @@ def require_balance(rows: Iterable[DepletionRow]) -> None:
     sums: dict[tuple[object, ...], dict[str, Fraction]] = {}
     for row in rows:
         amounts = row.amounts
-        key = amounts.domain, amounts.classification, amounts.bench, amounts.cutoff
+        place = amounts.domain, amounts.classification, amounts.bench, amounts.cutoff
         for name, value in row.exact.items():
-            parts = sums.setdefault((*key, name), {})
+            parts = sums.setdefault((*place, name), {})
             if not row.period:
                 parts[row.part] = value
     for key, parts in sums.items():

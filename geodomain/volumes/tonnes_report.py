@@ -159,7 +159,11 @@ class Tonnes:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        named = [name for grade in self.totals[0].grades for name in (mean_column(grade), metal_column(grade))]
+        named = [
+            name
+            for grade in self.totals[0].grades
+            for name in (mean_column(grade), metal_column(grade))
+        ]
         keys = ["domain", *["classification"] * bool(self.classification), "bench", "cutoff"]
         writer.writerow([*keys, "blocks", "volume", "tonnes", *named])
         writer.writerows(_csv_cells(row, classed=bool(self.classification)) for row in self.rows)
@@ -237,10 +241,12 @@ class Tonnes:
 
 
 def mean_column(grade: GradeTotal) -> str:
+    """Return the name of the column of a mean grade, such as mean_AU."""
     return f"mean_{grade.name}"
 
 
 def metal_column(grade: GradeTotal) -> str:
+    """Return the name of the column of a metal, such as metal_AU_g."""
     return f"metal_{grade.name}" + f"_{grade.unit}" * bool(grade.unit)
 
 
