@@ -64,6 +64,11 @@ Example:
     help="Leave out periods that end after this date; or the name of the last period.",
 )
 @options.column_option("Label column.  [default: domain, if there is such a column]")
+@options.solid_option(
+    "A domain and its closed wireframe, such as ORE=ore.stl, in place of --column: a block then "
+    "has its exact share in each domain. Where solids overlap, the first wins. May be repeated."
+)
+@options.background_option("With --solid: domain for the rest of the ground.  [default: rest]")
 @density_option("Column of densities, or one number for all blocks.", required=True)
 @density_unit_option()
 @grade_option("Column of a grade; may be repeated.")
@@ -101,7 +106,7 @@ def deplete(
     interrupted.
     """
     from geodomain.blocks.depletion import deplete as compute
-    from geodomain.blocks.depletion import periods_until
+    from geodomain.blocks.depletion import periods_until, refuse_both
 
     options.require_table(arguments)
     require_sense(None, (), arguments["grade"], arguments["cutoff"], arguments["grade_unit"])
@@ -111,8 +116,10 @@ def deplete(
             message = f"--mined {path} names no period: write --mined 2026-01={path}"
             raise click.UsageError(message)
         periods.setdefault(name, []).append(path)
+    arguments["domains"] = options.by_name(arguments.pop("solids"))
     try:
         periods_until(periods, arguments["at"])
+        refuse_both(arguments["column"], arguments["domains"], arguments["background"])
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
     outputs = arguments["output"], arguments["tonnes_table"]

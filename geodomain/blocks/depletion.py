@@ -22,6 +22,7 @@ from geodomain.blocks.depletion_report import (
     REMAINING,
     UNDERBREAK,
     Depletion,
+    LabelledPieces,
     Ledger,
     Part,
     require_balance,
@@ -48,6 +49,7 @@ from geodomain.formats.wireframes import read_meshes, reading_once
 from geodomain.inputs import MeshesLike, PathGiven, as_meshes, model_path
 from geodomain.labelling.settings import LINES, LabelSettings
 from geodomain.labelling.share_pieces import Places
+from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.settings import BackendName, Rule
@@ -58,7 +60,7 @@ from geodomain.tables.rotation import refuse_misfit, require_constants, require_
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import find_column
 from geodomain.volumes.cut_and_fill import CutAndFill, cut_and_fill
-from geodomain.volumes.tonnage import Wanted, split_by_bench
+from geodomain.volumes.tonnage import REST, Wanted, split_by_bench
 from geodomain.volumes.tonnes import Cutoffs, refuse_commas, require_sizes, wanted_of
 from geodomain.volumes.tonnes_report import tonnage_warnings
 
@@ -77,6 +79,8 @@ def deplete(
     design: MeshesLike = (),
     at: str | None = None,
     column: str | None = None,
+    domains: Mapping[str, MeshesLike] | None = None,
+    background: str | None = None,
     bench: float | None = None,
     cutoff: Cutoffs | None = None,
     grade_unit: str | Mapping[str, str] | None = None,
@@ -122,6 +126,11 @@ def deplete(
         The last period: a date, or the name of a period. Periods that end later are left out.
     column : str, optional
         The column of domains. [default: domain, if there is such a column]
+    domains : mapping of str to mesh-like, or to several of them, optional
+        Closed wireframes of domains in place of a column; where they overlap, the first wins. Then
+        a block may belong to several domains, each with its exact share.
+    background : str, optional
+        With ``domains``, the domain of the rest of the ground. [default: "rest"]
     tonnes_table : path, optional
         A .csv, .xlsx or .parquet file for `Depletion.table`.
     rule : {"parity", "winding"}
@@ -178,6 +187,7 @@ def deplete(
     Fraction(40, 1)
     """
     options, source = table_options(**table), model_path(model, _IN_MEMORY)
+    refuse_both(column, domains, background)
     settings = LabelSettings(rule=rule, backend=backend, threads=threads, proportions="priority")
     periods = periods_until(mined, at)
     wanted = wanted_of(
@@ -186,12 +196,13 @@ def deplete(
     )  # fmt: skip
     target = None if output is None else os.fspath(output)
     written = _require_outputs(source, target, tonnes_table, overwrite=overwrite)
-    refuse_inputs(written, _paths([initial, design, *mined.values()]))
+    refuse_inputs(written, _paths([initial, design, *mined.values(), *(domains or {}).values()]))
     with collect_warnings() as warned, show_progress(progress, "depleting") as report:
         with reading_once():
-            ground = _Ground.read(initial, design, {name: mined[name] for name in periods})
+            until = {name: mined[name] for name in periods}
+            ground = _Ground.read(initial, design, until, domains or {}, background or REST)
         with open_model(source, options) as opened:
-            if column is None and _DEFAULT_COLUMN not in opened.columns:
+            if domains or (column is None and _DEFAULT_COLUMN not in opened.columns):
                 wanted = replace(wanted, domain="")
             work = _Pass(opened, ground, wanted, settings, writes=target is not None)
             opened.relabel(
@@ -211,6 +222,24 @@ def deplete(
     if tonnes_table is not None:
         write_columns(result.table(), tonnes_table, overwrite=overwrite)
     return result
+
+
+def refuse_both(
+    column: str | None, domains: Mapping[str, MeshesLike] | None, background: str | None
+) -> None:
+    """Raise ValueError if domains are given twice, or a background without domains."""
+    message = ""
+    if column is not None and domains:
+        message = "column= and domains= both name domains: give one of them"
+    elif background is not None and not domains:
+        message = "background= needs domains=: it names the ground outside their wireframes"
+    elif domains and (background or REST) in domains:
+        message = (
+            f"domains= has a domain called {background or REST!r}, which is also the name of the "
+            "rest of the ground: give the rest another name with background="
+        )
+    if message:
+        raise ValueError(message)
 
 
 def _require_outputs(
@@ -351,22 +380,38 @@ class _Ground(NamedTuple):
         What is mined in each period.
     design : Excavation
         What was to be mined; it may be empty.
+    domains : sequence of Excavation
+        Wireframes of domains, the first wins; empty if a column has the domains.
+    background : str
+        The domain of the ground outside these wireframes.
     """
 
     initial: Excavation
     periods: Sequence[Excavation]
     design: Excavation
+    domains: Sequence[Excavation]
+    background: str
 
     @classmethod
     def read(
-        cls, initial: MeshesLike, design: MeshesLike, mined: Mapping[str, MeshesLike]
+        cls,
+        initial: MeshesLike,
+        design: MeshesLike,
+        mined: Mapping[str, MeshesLike],
+        domains: Mapping[str, MeshesLike],
+        background: str,
     ) -> _Ground:
-        """Read the meshes."""
-        periods = [excavation(name, _meshes(name, mined[name])) for name in mined]
+        """Read the meshes; raise MeshError if a domain has an open mesh."""
+        ore = [excavation(name, _meshes(name, meshes)) for name, meshes in domains.items()]
+        for each in ore:
+            if each.surfaces:
+                fitness.require_fit(each.surfaces[0], allow_open=False, instead="")
         return cls(
             excavation("the initial ground", _meshes("initial", initial, empty=True)),
-            periods,
+            [excavation(name, _meshes(name, meshes)) for name, meshes in mined.items()],
             excavation("the design", _meshes("design", design, empty=True)),
+            ore,
+            background,
         )
 
     @property
@@ -469,6 +514,46 @@ def cut_at_benches(points: Floats, sizes: Floats, height: float | None, first: i
     return _Pieces(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
 
 
+class _Left(NamedTuple):
+    """Shares of pieces that are left of a domain at first and after each period.
+
+    Attributes
+    ----------
+    ground : (periods + 1, m) float64
+        What is left.
+    design : (periods + 1, m) float64, optional
+        What is left of it inside the design.
+    """
+
+    ground: Floats
+    design: Floats | None
+
+    @property
+    def parts(self) -> list[Floats]:
+        """The shares of the parts of the ground, in the order of `_Ground.parts`."""
+        mined = self.ground[:-1] - self.ground[1:]
+        parts = [self.ground[0], *mined, self.ground[0] - self.ground[-1], self.ground[-1]]
+        if self.design is not None:
+            over = mined - (self.design[:-1] - self.design[1:])
+            parts += [self.design[0], *over, over.sum(axis=0), self.design[-1]]
+        return parts
+
+
+def _portion(left: Floats, target: Floats) -> Floats:
+    """Return shares near `target` that are a part of what is left after each step, (steps, m).
+
+    Neither these shares nor the rest of `left` are negative, and neither increases. So rounding
+    cannot mine ground twice.
+    """
+    part = np.empty_like(target)
+    part[0] = np.clip(target[0], 0.0, left[0])
+    for step in range(1, len(target)):
+        mined = left[step - 1] - left[step]
+        least = np.maximum(part[step - 1] - mined, 0.0)
+        part[step] = np.clip(target[step], least, np.minimum(part[step - 1], left[step]))
+    return part
+
+
 class _Pass:
     """Measures and adds up the blocks of an open model, chunk by chunk."""
 
@@ -490,14 +575,19 @@ class _Pass:
         self.also = list(dict.fromkeys([*self._places.values(), *model.constants]))
         self._ghosts = bool(getattr(model, "has_ghosts", False))
         self._checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
-        self._ledger = Ledger(wanted, ground.parts)
-        excavations = [ground.initial, *ground.periods, ground.design]
+        names = [domain.name for domain in ground.domains]
+        self._texts: list[str] = [*names, ground.background] if names else []
+        self._ledger = Ledger(wanted, ground.parts, self._texts)
+        excavations = [ground.initial, *ground.periods, ground.design, *ground.domains]
         self._shares = MinedShares(excavations, model.axes, model.name, settings)
-        steps = range(len(ground.periods) + 1)
-        self._orders = [[*steps]]
+        count = len(ground.periods)
+        domains = [
+            [count + 2 + place for place in range(number)] for number in range(len(names) + 1)
+        ]
+        periods = range(1, count + 1)
+        self._orders = [[0, *first, *periods] for first in domains]
         if ground.has_design:
-            self._orders.append([0, len(steps), *steps[1:]])
-        self._texts: list[str] = []
+            self._orders += [[0, *first, count + 1, *periods] for first in domains]
         self._begun, self._read, self._sampled = False, 0, 0
 
     def add(
@@ -526,50 +616,68 @@ class _Pass:
             return texts, codes[rows]
 
         chunk = tonnage.read(lengths, numbers, classes if self._wanted.classification else None)
-        self._texts, codes = self._labels(column, rows)
         tonnage.add_below(lambda name: column(self._places[name]).below_detection())
         pieces = cut_at_benches(some, lengths, self._wanted.bench, self._read + 1)
-        parts = self._measure(pieces, len(rows))
-        self._ledger.add(chunk, lengths, (self._texts, codes), (pieces.block, pieces.bench), parts)
+        left = self._measure(pieces, len(rows))
+        codes = self._labels(column, rows)
+        labelled = [
+            LabelledPieces(
+                pieces.block,
+                pieces.bench,
+                codes[pieces.block] if len(left) == 1 else np.full(len(pieces.block), number),
+            )
+            for number in range(len(left))
+        ]
+        joined = LabelledPieces(*(np.concatenate(parts) for parts in zip(*labelled, strict=True)))
+        parts = [np.concatenate(shares) for shares in zip(*(p.parts for p in left), strict=True)]
+        self._ledger.add(chunk, lengths, self._texts, joined, parts)
         self._read += len(rows)
-        return self._columns(parts, pieces, rows, len(points)) if self._writes else []
+        return self._columns(left, pieces, rows, len(points)) if self._writes else []
 
-    def _labels(self, column: Callable[[int], Column], rows: Places) -> tuple[list[str], Places]:
-        """Return all domains so far, and the index of the domain of each block."""
+    def _labels(self, column: Callable[[int], Column], rows: Places) -> Places:
+        """Return the index of the domain of each block, and add new domains to the list."""
         if not self._wanted.domain:
-            return [""], np.zeros(len(rows), np.intp)
-        tonnage = self._ledger.tonnage
+            self._texts = self._texts or [""]
+            return np.zeros(len(rows), np.intp)
         place = column(self._places[self._wanted.domain])
-        texts, codes = tonnage.spelled.distinct(place, self._texts)
-        return texts, codes[rows]
+        self._texts, codes = self._ledger.tonnage.spelled.distinct(place, self._texts)
+        return codes[rows]
 
-    def _measure(self, pieces: _Pieces, count: int) -> list[Floats]:
-        """Return, for each part, the share of its block that is in each piece and in the part."""
+    def _measure(self, pieces: _Pieces, count: int) -> list[_Left]:
+        """Return what is left of each domain and its design after each step.
+
+        Shares are those of the blocks of the pieces. Without wireframes of domains, there is one
+        domain.
+        """
         left, sampled = self._shares.left(pieces.points, pieces.sizes, self._orders)
         self._sampled += int((np.bincount(pieces.block[sampled], minlength=count) > 0).sum())
-        main, *others = (
-            np.rint(shares * pieces.fraction * SHARE_UNITS) / SHARE_UNITS for shares in left
-        )
-        mined = main[:-1] - main[1:]
-        parts = [main[0], *mined, main[0] - main[-1], main[-1]]
-        for outside in others:  # after the initial ground, the design, and each period
-            # What is left of the design after each period; never more than is left at all, and
-            # never increasing.
-            inside = np.clip(main - outside[1:], 0.0, main)
-            inside = np.minimum.accumulate(inside, axis=0)
-            over = mined - (inside[:-1] - inside[1:])
-            lost = np.minimum(over, 0.0)  # by rounding
-            over, inside = over - lost, inside.copy()
-            inside[1:] += np.cumsum(-lost, axis=0)
-            parts += [inside[0], *over, over.sum(axis=0), inside[-1]]
+        rounded = (np.rint(part * pieces.fraction * SHARE_UNITS) / SHARE_UNITS for part in left)
+        each = iter(zip(self._orders, rounded, strict=True))
+        steps = len(self._ground.periods) + 1
+        # What is left outside the first domains, and outside the design as well.
+        outside = [next(each)[1][-steps:] for _ in range(len(self._ground.domains) + 1)]
+        beyond = [shares[-steps:] for _, shares in each]
+        parts, rest = [], outside[0]
+        for number in range(len(outside)):
+            last = number == len(outside) - 1
+            own = rest if last else _portion(rest, outside[number] - outside[number + 1])
+            rest = rest - own
+            design = None
+            if beyond:
+                missed = beyond[number] if last else beyond[number] - beyond[number + 1]
+                design = _portion(own, own - missed)
+            parts.append(_Left(own, design))
         return parts
 
     def _columns(
-        self, parts: Sequence[Floats], pieces: _Pieces, rows: Places, count: int
+        self, parts: Sequence[_Left], pieces: _Pieces, rows: Places, count: int
     ) -> list[Floats]:
         """Return the shares of the blocks for the new columns; NaN for blocks without a size."""
         ground = self._ground
-        named = dict(zip(map(str, ground.parts), parts, strict=True))
+        whole = [
+            sum(shares[1:], shares[0]) for shares in zip(*(p.parts for p in parts), strict=True)
+        ]
+        named = dict(zip(map(str, ground.parts), whole, strict=True))
         wanted = [str(Part(MINED, period.name)) for period in ground.periods] + [REMAINING]
         wanted = [IN_SITU, *wanted] if ground.has_initial else wanted
         wanted += [OVERBREAK, UNDERBREAK] if ground.has_design else []

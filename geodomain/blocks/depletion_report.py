@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.compute.data import Bools, Floats
+from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, in_lines
 from geodomain.result_tables import ResultColumns, data_frame, html_table, text_table
 from geodomain.volumes.tonnage import (
@@ -229,8 +229,9 @@ class Depletion:
             headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
         # A period that mines nothing of a domain or bench has no row in print.
         shown = [row for row in self.rows if row.amounts.blocks or not row.period]
-        rows = [self._cells(row) for row in shown] if self.column or self.bench else []
-        if self.column and (self.bench is not None or self.classification):
+        named = any(row.amounts.domain for row in self.rows)
+        rows = [self._cells(row) for row in shown] if named or self.bench else []
+        if named and (self.bench is not None or self.classification):
             rows += [self._cells(row, total=f"{self._domain(row)}, total") for row in self.domains]
         rows += [self._cells(row, total="total") for row in self.totals]
         return headings, rows
@@ -266,6 +267,24 @@ class Depletion:
 # --- Exact sums of the parts, chunk by chunk.
 
 
+class LabelledPieces(NamedTuple):
+    """Pieces of blocks, each in one bench and one domain.
+
+    Attributes
+    ----------
+    block : (m,) intp
+        The block of each piece.
+    bench : (m,) float64
+        The base of its bench; NaN without benches.
+    label : (m,) intp
+        The index of its label.
+    """
+
+    block: Places
+    bench: Floats
+    label: Places
+
+
 class Ledger:
     """Running exact sums of the parts of the ground.
 
@@ -275,6 +294,8 @@ class Ledger:
         Columns and settings of the sums.
     parts : sequence of Part
         The parts, in order of the rows.
+    order : sequence of str
+        Names of domains in order of the rows. By default, domains are in alphabetical order.
 
     Attributes
     ----------
@@ -282,11 +303,12 @@ class Ledger:
         Reads and checks the values of blocks, and counts missing values.
     """
 
-    def __init__(self, wanted: Wanted, parts: Sequence[Part]) -> None:
+    def __init__(self, wanted: Wanted, parts: Sequence[Part], order: Sequence[str] = ()) -> None:
         self.tonnage, self.parts = Tonnage(wanted), parts
+        self._rank = {name: rank for rank, name in enumerate(order)}
         self._groups: dict[tuple[str, str, float | None, int], list[Group]] = {}
-        # Counts of blocks by domain and interval, and by interval, for each part. A block in
-        # several benches counts once.
+        # Counts of blocks for each part, by domain and interval, and by interval. A block in
+        # several benches or domains counts once.
         self._counts: dict[tuple[str, int], NDArray[np.int64]] = {}
         self._all: dict[int, NDArray[np.int64]] = {}
 
@@ -294,8 +316,8 @@ class Ledger:
         self,
         chunk: Chunk,
         sizes: Floats,
-        labels: tuple[Sequence[str], Places],
-        pieces: tuple[Places, Floats],
+        labels: Sequence[str],
+        pieces: LabelledPieces,
         shares: Sequence[Floats],
     ) -> None:
         """Add the blocks of a chunk, which `Tonnage.read` has read.
@@ -306,45 +328,43 @@ class Ledger:
             Values of the n blocks.
         sizes : (n, 3) float64
             Sizes of the blocks.
-        labels : tuple
-            All labels so far, and the index of the label of each block.
-        pieces : tuple
-            For each of m pieces of blocks, its block, and its bench (NaN without benches).
+        labels : sequence of str
+            All labels so far.
+        pieces : LabelledPieces
+            The m pieces of the blocks.
         shares : sequence of (m,) float64
             For each part, the share of the block that lies in the piece and in the part. NaN counts
             as 0.
         """
-        texts, codes = labels
-        block, bench = pieces
-        classes, intervals = self.tonnage.class_names, self.tonnage.intervals
-        ends, which = np.unique(bench, return_inverse=True, equal_nan=True)
-        shape = len(texts), len(classes), max(len(ends), 1), intervals
-        parts = codes[block], chunk.classes[block], which.reshape(-1), chunk.step[block]
-        keys = np.ravel_multi_index(parts, shape)
+        block, classes = pieces.block, self.tonnage.class_names
+        ends, which = np.array([np.nan]), np.zeros(len(block), np.intp)
+        if self.tonnage.wanted.bench is not None:
+            ends, which = np.unique(pieces.bench, return_inverse=True, equal_nan=True)
+        shape = len(labels), len(classes), max(len(ends), 1), self.tonnage.intervals
+        place_of = pieces.label, chunk.classes[block], which.reshape(-1), chunk.step[block]
+        keys = np.ravel_multi_index(place_of, shape)
         distinct, places = numbered_keys(keys, int(np.prod(shape)))
+        bases = [None if end != end else end for end in ends.tolist()]
         names = [
-            (
-                texts[label],
-                classes[kind],
-                None if ends[end] != ends[end] else float(ends[end]),
-                step,
-            )
+            (labels[label], classes[kind], bases[end], step)
             for label, kind, end, step in zip(
                 *(part.tolist() for part in np.unravel_index(distinct, shape)), strict=True
             )
         ]
         terms, flags = self._terms(chunk, sizes), flags_of(chunk)
-        for place, share in enumerate(shares):
+        for part, share in enumerate(shares):
             rows = np.flatnonzero(share > 0)
             table = counts_by_key(places[rows], flags[:, block[rows]], len(names))
-            sums = [_part_sums(each, block[rows], share[rows], places[rows], len(names))
-                    for each in terms]  # fmt: skip
+            sums = [
+                _part_sums(each, block[rows], share[rows], places[rows], len(names))
+                for each in terms
+            ]
             for index, name in enumerate(names):
                 if name not in self._groups:
                     self._groups[name] = [empty_groups(self.tonnage)[0] for _ in self.parts]
                 group = Group(table[index], [each[index] for each in sums])
-                self._groups[name][place].add(group)
-            self._count(place, np.bincount(block[rows], minlength=len(sizes)) > 0, labels, chunk)
+                self._groups[name][part].add(group)
+            self._count(part, block[rows], pieces.label[rows], labels, chunk)
         self.tonnage.count_all(chunk, np.ones(len(sizes), np.bool_))
 
     def _terms(self, chunk: Chunk, sizes: Floats) -> list[list[Floats]]:
@@ -382,21 +402,21 @@ class Ledger:
                 raise TableError(message)
 
     def _count(
-        self, place: int, there: Bools, labels: tuple[Sequence[str], Places], chunk: Chunk
+        self, part: int, block: Places, label: Places, labels: Sequence[str], chunk: Chunk
     ) -> None:
-        """Count the blocks in the mask `there` with any share in a part."""
-        texts, codes = labels
-        intervals, flags = self.tonnage.intervals, flags_of(chunk)[:, there]
-        keys = codes[there] * intervals + chunk.step[there]
-        tables = counts_by_key(keys, flags, len(texts) * intervals)
+        """Count the blocks of pieces in a part, by label and as a whole."""
+        intervals, flags = self.tonnage.intervals, flags_of(chunk)
         shape = len(self.parts), self.tonnage.kinds
-        for key in np.unique(keys).tolist():
-            label, step = divmod(key, intervals)
-            for table in (
-                self._counts.setdefault((texts[label], step), np.zeros(shape, np.int64)),
-                self._all.setdefault(step, np.zeros(shape, np.int64)),
-            ):
-                table[place] += tables[key]
+        block, label = np.divmod(np.unique(block * len(labels) + label), len(labels))
+        by_label = counts_by_key(
+            label * intervals + chunk.step[block], flags[:, block], len(labels) * intervals
+        )
+        for key in np.flatnonzero(by_label[:, 0]).tolist():
+            name = labels[key // intervals], key % intervals
+            self._counts.setdefault(name, np.zeros(shape, np.int64))[part] += by_label[key]
+        block = np.unique(block)
+        for step, counts in enumerate(counts_by_key(chunk.step[block], flags[:, block], intervals)):
+            self._all.setdefault(step, np.zeros(shape, np.int64))[part] += counts
 
     def rows(self, level: str) -> tuple[DepletionRow, ...]:
         """Return the rows of a level: "rows", "domains" or "totals"."""
@@ -404,27 +424,32 @@ class Ledger:
         for (name, kind, bench, step), groups in self._groups.items():
             key = {"rows": RowKey(name, kind, bench), "domains": RowKey(name)}.get(level, RowKey())
             steps = merged.setdefault(key, [empty_groups(self.tonnage) for _ in self.parts])
-            for place, group in enumerate(groups):
-                steps[place][step].add(group)
+            for part, group in enumerate(groups):
+                steps[part][step].add(group)
         if not merged:
             merged[RowKey()] = [empty_groups(self.tonnage) for _ in self.parts]
         if level != "rows":
-            for key, steps in merged.items():
-                for step in range(self.tonnage.intervals):
-                    counts = (
-                        self._counts.get((key.domain, step))
-                        if level == "domains"
-                        else self._all.get(step)
-                    )
-                    for place in range(len(self.parts)):
-                        if counts is not None:
-                            steps[place][step].counts = counts[place]
+            self._count_once(merged)
+        keys = keys_in_order(self.tonnage, merged)
         return tuple(
             self._row(part, key, cutoff, group)
-            for key in keys_in_order(self.tonnage, merged)
+            for key in sorted(keys, key=lambda key: self._rank.get(key.domain, 0))
             for part, steps in zip(self.parts, merged[key], strict=True)
             for cutoff, group in at_cutoffs(self.tonnage, steps)
         )
+
+    def _count_once(self, merged: dict[RowKey, list[list[Group]]]) -> None:
+        """Replace counts, so that a block in several benches, classes or domains counts once."""
+        for key, parts in merged.items():
+            for part, steps in enumerate(parts):
+                for step, group in enumerate(steps):
+                    counts = (
+                        self._all.get(step)
+                        if key == RowKey()
+                        else self._counts.get((key.domain, step))
+                    )
+                    if counts is not None:
+                        group.counts = counts[part]
 
     def _row(self, part: Part, key: RowKey, cutoff: float | None, group: Group) -> DepletionRow:
         wanted = self.tonnage.wanted

@@ -14,6 +14,7 @@ from label_command import run_command
 from late import pandas, pyarrow
 from mined_ground import (
     exact_left,
+    exact_parts,
     lattice,
     mesh_of,
     plane,
@@ -355,6 +356,60 @@ def test_a_design_surface_has_everything_above_it(tmp_path: Path) -> None:
     assert volumes["mined", ""] == 1600 * 12
     assert volumes["overbreak", ""] == 0
     assert volumes["underbreak", ""] == 1600 * 2
+
+
+@pytest.mark.filterwarnings("ignore:[012] mines nothing")
+@pytest.mark.parametrize("seed", range(4))
+def test_every_part_of_random_ground_against_fractions(tmp_path: Path, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    periods, (design, first, second) = random_regions(random, 3), random_regions(random, 3)
+    initial, domains = [37.0], [*first, *second]
+    domains = [region for region in domains if not isinstance(region, float)][:3]
+    centres, sizes = lattice()
+    write_model(tmp_path / "m.csv", centres, sizes)
+    result = geodomain.deplete(
+        tmp_path / "m.csv",
+        {str(number): [mesh_of(r) for r in step] for number, step in enumerate(periods)},
+        tmp_path / "o.csv",
+        initial=[mesh_of(r) for r in initial], design=[mesh_of(r) for r in design], density=1.0,
+        domains={f"d{number}": mesh_of(r) for number, r in enumerate(domains)}, bench=6.0,
+        background="d_rest",
+    )  # fmt: skip
+    expected = {}
+    for centre, size in zip(centres, sizes, strict=True):
+        corners = centre - size / 2, centre + size / 2
+        for key, volume in exact_parts(initial, periods, design, domains, *corners).items():
+            expected[key] = expected.get(key, 0) + volume
+    names = [f"d{number}" for number in range(len(domains))] + ["d_rest"]
+    bound = 64 * 1000 * 20 * UNIT  # blocks, their volumes, pieces and parts
+    for row in result.domains:
+        if row.part in ("mined", "overbreak") and not row.period:
+            continue
+        period = int(row.period) if row.period else -1
+        volume = expected.get((names.index(row.amounts.domain), row.part, period), 0)
+        assert abs(row.exact["volume"] - volume) <= bound, (row.part, row.amounts.domain)
+    assert [row.amounts.domain for row in result.domains if row.part == "in situ"] == [
+        name for name in names if any(row.amounts.domain == name for row in result.rows)
+    ]
+    total = sum(row.exact["volume"] for row in result.domains if row.part == "remaining")
+    assert total == result.of("remaining").exact["volume"]
+
+
+def test_domains_by_wireframe_split_blocks(folder: Path) -> None:
+    geodomain.write_mesh(box((0, 0, 0), (25, 25, 25)), "ore.ply")
+    words = ("deplete", "model.csv", "--mined", "2026-01=stope.ply", "--density", "2", "--json")
+    printed = json.loads(run_command(*words, "--solid", "ORE=ore.ply").stdout)
+    volumes = {(r["domain"], r["part"]): r["volume"] for r in printed["domains"] if not r["period"]}
+    assert volumes["ORE", "mined"] == pytest.approx(13 * 14 * 16)
+    assert volumes["rest", "mined"] == pytest.approx(2 * 14 * 16)
+    assert volumes["ORE", "in situ"] == pytest.approx(25**3)
+    assert [row["domain"] for row in printed["domains"][::4]] == ["ORE", "rest"]
+    both = ("--solid", "ORE=ore.ply", "--column", "domain")
+    assert "both name domains" in run_command(*words, *both, code=2).output
+    alone = run_command(*words, "--background", "waste", code=2)
+    assert "--background needs --solid" in alone.output
+    geodomain.write_mesh(roofless(), "open.ply")
+    assert "not closed" in run_command(*words, "--solid", "ORE=open.ply", code=3).output
 
 
 # --- Dates.

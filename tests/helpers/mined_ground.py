@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -41,31 +43,68 @@ def sheet(heights: np.ndarray, step: float = 10.0, name: str = "sheet") -> Mesh:
 def exact_left(
     regions: Sequence[Sequence[Region]], low: np.ndarray, high: np.ndarray
 ) -> list[Fraction]:
-    """Return the share of a block that is left after each step, from cells between all faces."""
-    cuts = [{Fraction(float(a)), Fraction(float(b))} for a, b in zip(low, high, strict=True)]
-    for step in regions:
-        for region in step:
-            if isinstance(region, float):
-                cuts[2].add(Fraction(region))
-                continue
-            for axis in range(3):
-                cuts[axis] |= {Fraction(region[0][axis]), Fraction(region[1][axis])}
-    axes = [
-        sorted(cut for cut in cuts[k] if Fraction(float(low[k])) <= cut <= Fraction(float(high[k])))
-        for k in range(3)
-    ]
-    left = [Fraction(0)] * len(regions)
-    for cell in product(*(pairwise(axis) for axis in axes)):
-        middle = [(a + b) / 2 for a, b in cell]
-        volume = (cell[0][1] - cell[0][0]) * (cell[1][1] - cell[1][0]) * (cell[2][1] - cell[2][0])
-        for step, taken in enumerate(regions):
-            if any(_takes(region, middle) for region in taken):
-                break
+    """Return the share of a block that is left after each step."""
+    left, whole = [Fraction(0)] * len(regions), Fraction(0)
+    for middle, volume in cells(regions, low, high):
+        whole += volume
+        for step in range(_first(regions, middle)):
             left[step] += volume
-    whole = 1
-    for k in range(3):
-        whole *= axes[k][-1] - axes[k][0]
     return [volume / whole for volume in left]
+
+
+def exact_parts(
+    initial: Sequence[Region],
+    periods: Sequence[Sequence[Region]],
+    design: Sequence[Region],
+    domains: Sequence[Region],
+    low: np.ndarray,
+    high: np.ndarray,
+) -> Counter[tuple[int, str, int]]:
+    """Return volumes in a block by domain, part and period; the last number stands for none."""
+    parts: Counter[tuple[int, str, int]] = Counter()
+    for middle, volume in cells([initial, *periods, design, domains], low, high):
+        if any(_takes(region, middle) for region in initial):
+            continue
+        domain = _first([[each] for each in domains], middle)
+        period = _first(periods, middle)
+        planned = any(_takes(region, middle) for region in design)
+        parts[domain, "in situ", -1] += volume
+        if period < len(periods):
+            parts[domain, "mined", period] += volume
+            if not planned:
+                parts[domain, "overbreak", period] += volume
+        else:
+            parts[domain, "remaining", -1] += volume
+            if planned:
+                parts[domain, "underbreak", -1] += volume
+        if planned:
+            parts[domain, "design", -1] += volume
+    return parts
+
+
+def cells(
+    regions: Sequence[Sequence[Region]], low: np.ndarray, high: np.ndarray
+) -> Iterator[tuple[list[Fraction], Fraction]]:
+    """Yield the middle and the volume of each cell of a block between the faces of all regions."""
+    ends = [[Fraction(float(value)) for value in corner] for corner in (low, high)]
+    cuts = [{ends[0][k], ends[1][k]} for k in range(3)]
+    for region in chain.from_iterable(regions):
+        if isinstance(region, float):
+            cuts[2].add(Fraction(region))
+            continue
+        for axis in range(3):
+            cuts[axis] |= {Fraction(corner[axis]) for corner in region}
+    axes = [sorted(cut for cut in cuts[k] if ends[0][k] <= cut <= ends[1][k]) for k in range(3)]
+    for cell in product(*(pairwise(axis) for axis in axes)):
+        yield [(a + b) / 2 for a, b in cell], math.prod(b - a for a, b in cell)
+
+
+def _first(regions: Sequence[Sequence[Region]], point: Sequence[Fraction]) -> int:
+    """Return the number of the first step that takes a point; their number if none does."""
+    takers = (
+        step for step, taken in enumerate(regions) if any(_takes(each, point) for each in taken)
+    )
+    return next(takers, len(regions))
 
 
 def _takes(region: Region, point: Sequence[Fraction]) -> bool:
