@@ -228,11 +228,16 @@ class Depletion:
         for grade in self.totals[0].amounts.grades:
             headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
         # A period that mines nothing of a domain or bench has no row in print.
-        shown = [row for row in self.rows if row.amounts.blocks or not row.period]
         named = any(row.amounts.domain for row in self.rows)
-        rows = [self._cells(row) for row in shown] if named or self.bench else []
+        rows = []
+        if named or self.bench is not None:
+            rows += [self._cells(row) for row in self.rows if _is_shown(row)]
         if named and (self.bench is not None or self.classification):
-            rows += [self._cells(row, total=f"{self._domain(row)}, total") for row in self.domains]
+            rows += [
+                self._cells(row, total=f"{self._domain(row)}, total")
+                for row in self.domains
+                if _is_shown(row)
+            ]
         rows += [self._cells(row, total="total") for row in self.totals]
         return headings, rows
 
@@ -262,6 +267,11 @@ class Depletion:
         for surface in self.surfaces:
             yield str(surface)
         yield from self.notes
+
+
+def _is_shown(row: DepletionRow) -> bool:
+    """Return whether a row is not that of a period that mines nothing of it."""
+    return bool(row.amounts.blocks) or not row.period
 
 
 # --- Exact sums of the parts, chunk by chunk.

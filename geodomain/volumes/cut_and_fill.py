@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +12,12 @@ from geodomain.compute.data import Floats
 from geodomain.errors import MeshError
 from geodomain.inputs import MeshLike, as_mesh
 from geodomain.mesh.mesh import Mesh
-from geodomain.result_tables import html_table
+from geodomain.result_tables import html_table, records_frame
 from geodomain.settings import BackendName
 from geodomain.volumes.shares import Shares
+
+if TYPE_CHECKING:
+    import pandas
 
 _TRIANGLES = 8  # of both surfaces in a cell, about
 _MOST_CELLS = 256  # along each side of the plan
@@ -47,6 +51,10 @@ class CutAndFill:
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
         return asdict(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a DataFrame of one row, which can be stacked with the rows of other surfaces."""
+        return records_frame(CutAndFill, [self])
 
     def __str__(self) -> str:
         """Return a line of text."""
