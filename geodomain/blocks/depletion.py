@@ -58,7 +58,7 @@ from geodomain.tables.new_columns import NewColumn
 from geodomain.tables.options import table_options
 from geodomain.tables.rotation import refuse_misfit, require_constants, require_known_turn
 from geodomain.tables.settings import TableKeywords
-from geodomain.tables.vendors import find_column
+from geodomain.tables.vendors import find_column, plain_name
 from geodomain.volumes.cut_and_fill import CutAndFill, cut_and_fill
 from geodomain.volumes.tonnage import REST, Wanted, split_by_bench
 from geodomain.volumes.tonnes import Cutoffs, refuse_commas, require_sizes, wanted_of
@@ -188,6 +188,12 @@ def deplete(
     """
     options, source = table_options(**table), model_path(model, _IN_MEMORY)
     refuse_both(column, domains, background)
+    for name, meshes in (("mined", mined), ("domains", domains or {})):
+        if not isinstance(meshes, Mapping):
+            message = (
+                f"{name}= is of type {type(meshes).__name__}; give a mapping of names to meshes"
+            )
+            raise TypeError(message)
     settings = LabelSettings(rule=rule, backend=backend, threads=threads, proportions="priority")
     periods = periods_until(mined, at)
     wanted = wanted_of(
@@ -331,6 +337,9 @@ def periods_until(names: Iterable[str], at: str | None) -> list[str]:
         raise ValueError(message)
     columns: dict[str, str] = {}
     for name in given:
+        if not isinstance(name, str) or not re.search(r"\w", name):
+            message = f"a period is called {name!r}; give it a name with letters or digits"
+            raise ValueError(message)
         other = columns.setdefault(share_column(name), name)
         if other != name:
             message = (
@@ -366,7 +375,7 @@ def periods_until(names: Iterable[str], at: str | None) -> list[str]:
 
 def share_column(period: str) -> str:
     """Return the name of the column of a period's shares, such as mined_2026_01."""
-    return f"mined_{re.sub(r'[^0-9a-z]+', '_', period.lower()).strip('_')}"
+    return "mined_" + re.sub(r"\W+", "_", period.lower()).strip("_")
 
 
 class _Ground(NamedTuple):
@@ -554,6 +563,18 @@ def _portion(left: Floats, target: Floats) -> Floats:
     return part
 
 
+def _refuse_existing(model: BlockFile, columns: Iterable[str]) -> None:
+    """Raise TableError if the model has one of the new columns, as after an earlier depletion."""
+    existing = {plain_name(name): name for name in model.columns}
+    for name in columns:
+        if plain_name(name) in existing:
+            message = (
+                f"{model.name} already has a column {existing[plain_name(name)]!r}: deplete the "
+                "model that had no such column, with all periods, or rename the column"
+            )
+            raise TableError(message)
+
+
 class _Pass:
     """Measures and adds up the blocks of an open model, chunk by chunk."""
 
@@ -575,6 +596,8 @@ class _Pass:
         self.also = list(dict.fromkeys([*self._places.values(), *model.constants]))
         self._ghosts = bool(getattr(model, "has_ghosts", False))
         self._checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
+        if writes:
+            _refuse_existing(model, ground.columns)
         names = [domain.name for domain in ground.domains]
         self._texts: list[str] = [*names, ground.background] if names else []
         self._ledger = Ledger(wanted, ground.parts, self._texts)
@@ -703,18 +726,22 @@ class _Pass:
                 "the surfaces of the periods; compare their coordinates with 'geodomain inspect'"
             )
             raise TableError(message)
-        for name in names:
+        for name in names if self._read else ():
             if not blocks[name]:
                 warn(f"{name} mines nothing of the blocks that was not mined before")
         if self._sampled:
             warn(
                 f"{counted(self._sampled, 'block')} sampled along {LINES} x {LINES} vertical "
-                "lines, so their shares are not exact: triangles cross there, a surface ends "
-                "there, or many wireframes meet"
+                "lines, because triangles cross there, a surface ends there, or many wireframes "
+                f"meet; the estimated error of the volume mined is {self._error():.3g}"
             )
         for sentence in (*self._checks.warnings(), *tonnage_warnings(self._ledger.tonnage)):
             warn(sentence)
         require_balance(totals)
+
+    def _error(self) -> float:
+        """Return the estimated error of the volume mined."""
+        return self._shares.estimated_error(self._orders[0])
 
     def result(
         self,
@@ -745,6 +772,7 @@ class _Pass:
             cutoff_grade=wanted.cut,
             classification=wanted.classification,
             sampled=self._sampled,
+            estimated_error=self._error(),
             surfaces=tuple(surfaces),
             warnings=warned,
             notes=tuple(notes),

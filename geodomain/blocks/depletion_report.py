@@ -121,6 +121,8 @@ class Depletion:
         The column of resource classes; empty if there is none.
     sampled : int
         Number of blocks whose shares were estimated along vertical lines.
+    estimated_error : float
+        Estimated error of the volume mined, from these blocks.
     surfaces : tuple of CutAndFill
         Cut and fill between each surface and the surface before it.
     warnings, notes : tuple of str
@@ -140,6 +142,7 @@ class Depletion:
     cutoff_grade: str = ""
     classification: str = ""
     sampled: int = 0
+    estimated_error: float = 0.0
     surfaces: tuple[CutAndFill, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -417,14 +420,14 @@ class Ledger:
         """Count the blocks of pieces in a part, by label and as a whole."""
         intervals, flags = self.tonnage.intervals, flags_of(chunk)
         shape = len(self.parts), self.tonnage.kinds
-        block, label = np.divmod(np.unique(block * len(labels) + label), len(labels))
+        block, label = np.divmod(_distinct(block * len(labels) + label), len(labels))
         by_label = counts_by_key(
             label * intervals + chunk.step[block], flags[:, block], len(labels) * intervals
         )
         for key in np.flatnonzero(by_label[:, 0]).tolist():
             name = labels[key // intervals], key % intervals
             self._counts.setdefault(name, np.zeros(shape, np.int64))[part] += by_label[key]
-        block = np.unique(block)
+        block = _distinct(block)
         for step, counts in enumerate(counts_by_key(chunk.step[block], flags[:, block], intervals)):
             self._all.setdefault(step, np.zeros(shape, np.int64))[part] += counts
 
@@ -476,6 +479,14 @@ class Ledger:
     def notes(self) -> tuple[str, ...]:
         """Return notes on values below detection, densities and spellings of labels."""
         return tuple(tonnage_notes(self.tonnage))
+
+
+def _distinct(numbers: Places) -> Places:
+    """Return distinct numbers in ascending order; fast if they are so already."""
+    if (np.diff(numbers) > 0).all():
+        return numbers
+    ordered = np.sort(numbers)
+    return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
 def _part_sums(

@@ -209,6 +209,12 @@ class MinedShares:
         self.sampled += int(sampled.sum())
         return left, sampled
 
+    def estimated_error(self, order: Sequence[int]) -> float:
+        """Return the estimated error of the volume mined in an order, from blocks on lines."""
+        if tuple(order) not in self._sharers:
+            return 0.0
+        return float(self._sharers[tuple(order)][1].tally.errors.sum())
+
     def _state(self, place: int, blocks: SizedBlocks) -> _State:
         body = self._bodies[place]
         entry = entry_of(body, blocks, self._frame)

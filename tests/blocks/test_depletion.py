@@ -425,6 +425,7 @@ def test_periods_are_in_order_of_their_ends() -> None:
     assert str(end_of("2024-02")) == "2024-02-29"
     assert share_column("2026-01") == "mined_2026_01"
     assert share_column("Stage 2 (north)") == "mined_stage_2_north"
+    assert share_column("Étape 1") == "mined_étape_1"
 
 
 @pytest.mark.parametrize(
@@ -437,6 +438,8 @@ def test_periods_are_in_order_of_their_ends() -> None:
         (["2026-01"], "2025", "before the end of the first period"),
         (["2026-01"], "soon", "must be a date"),
         (["a", "b"], "c", "must be the name of a period: a, b"),
+        (["a", ".."], None, "called '..'; give it a name"),
+        ([2026], None, "called 2026; give it a name"),
     ],
 )
 def test_names_and_dates_that_contradict(names, at, message) -> None:
@@ -472,6 +475,16 @@ def test_parquet_gives_the_same(folder: Path) -> None:
     pandas.testing.assert_frame_equal(
         pandas.read_parquet("out.parquet"), pandas.read_csv("out.csv")
     )
+
+
+def test_sampled_blocks_have_an_estimated_error(tmp_path: Path) -> None:
+    write_model(tmp_path / "m.csv", *lattice())
+    with pytest.warns(GeodomainWarning, match="blocks sampled along 16 x 16 vertical lines"):
+        result = geodomain.deplete(tmp_path / "m.csv", {"a": plane(5.0, 0.0, 15.0)}, density=1.0)
+    assert result.sampled == 12
+    mined = result.of("mined").amounts.volume
+    assert abs(mined - 15 * 15 * 35) <= 3 * result.estimated_error
+    assert 0 < result.estimated_error < 1000
 
 
 def test_a_model_without_domains_is_added_up_as_a_whole(tmp_path: Path) -> None:
@@ -573,6 +586,25 @@ def test_bad_input_is_one_sentence_and_leaves_no_file(
     result = run_command("deplete", "model.csv", "--density", "SG", *words, code=code)
     assert message in result.output
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_a_depleted_model_is_not_depleted_again(folder: Path) -> None:
+    geodomain.deplete("model.csv", MINED, "out.csv", **GROUND)
+    with pytest.raises(TableError, match=r"out\.csv already has a column 'in_situ': deplete the"):
+        geodomain.deplete("out.csv", MINED, "again.csv", **GROUND)
+    geodomain.deplete("out.csv", MINED, **GROUND)
+
+
+def test_meshes_without_names_are_refused(folder: Path) -> None:
+    with pytest.raises(TypeError, match="mined= is of type list; give a mapping"):
+        geodomain.deplete("model.csv", ["january.ply"], density=2.0)
+
+
+def test_an_empty_model_has_nothing_to_mine(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("X,Y,Z,DX,DY,DZ\n")
+    with pytest.warns(GeodomainWarning, match="the model has no blocks"):
+        result = geodomain.deplete(tmp_path / "m.csv", {"1": plane(3.0)}, density=1.0, bench=5)
+    assert result.of("in situ").exact["volume"] == 0
 
 
 def test_a_model_without_sizes_is_refused(folder: Path) -> None:
