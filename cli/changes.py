@@ -106,7 +106,7 @@ def deplete(
     interrupted.
     """
     from geodomain.blocks.depletion import deplete as compute
-    from geodomain.blocks.depletion import periods_until, refuse_both
+    from geodomain.blocks.mined_periods import periods_until, refuse_both
 
     options.require_table(arguments)
     require_sense(None, (), arguments["grade"], arguments["cutoff"], arguments["grade_unit"])

@@ -217,6 +217,9 @@ class MinedShares:
 
     def _state(self, place: int, blocks: SizedBlocks) -> _State:
         body = self._bodies[place]
+        if not _may_meet(body.box, blocks):
+            none = np.empty(0, np.intp)
+            return _State(none, np.empty(0), np.empty(0, np.bool_), none)
         entry = entry_of(body, blocks, self._frame)
         rows, share, sampled = entry.rows, entry.share, entry.crossed | entry.off
         # At a rim, a block below the whole surface has no part above it.
@@ -388,6 +391,13 @@ def _as_domains(
             domains.append(Domain(name, meshes, kind=kind, **beyond))  # type: ignore[arg-type]
             owners.append(number)
     return domains, owners
+
+
+def _may_meet(box: Floats, blocks: SizedBlocks) -> bool:
+    """Return whether a box meets the box around all blocks."""
+    low = np.min(blocks.lows, axis=0, where=blocks.usable[:, None], initial=np.inf)
+    high = np.max(blocks.highs, axis=0, where=blocks.usable[:, None], initial=-np.inf)
+    return bool((low < box[1]).all() and (high > box[0]).all())
 
 
 def _lowest(body: Body, base: float) -> float:

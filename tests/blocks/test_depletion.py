@@ -25,8 +25,9 @@ from mined_ground import (
 from wireframes import box, roofless
 
 import geodomain
-from geodomain.blocks.depletion import cut_at_benches, end_of, periods_until, share_column
+from geodomain.blocks.depletion import cut_at_benches
 from geodomain.blocks.depletion_report import Depletion
+from geodomain.blocks.mined_periods import end_of, periods_until, share_column
 from geodomain.blocks.mined_shares import MinedShares, excavation
 from geodomain.errors import GeodomainWarning, MeshError, TableError
 from geodomain.labelling.settings import LabelSettings
@@ -76,6 +77,27 @@ def test_surfaces_that_cross_against_fractions(seed: int) -> None:
         for step in range(3):
             exact = exact_common(surfaces[: step + 1], centre - size / 2, centre + size / 2)
             assert abs(Fraction(left[step, row]) - exact) <= UNIT
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_surfaces_and_slanted_stopes_against_fractions(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    surfaces = [sheet(random.uniform(8, 22, (5, 5))) for _ in range(2)]
+    corners = np.array([[5, 5, 2], [35, 8, 4], [12, 36, 3], [17, 15, 24]]) + random.random((4, 3))
+    stope = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], name="stope")
+    axis = np.array([9.0, 16.0, 23.0])
+    centres = np.stack(np.meshgrid(axis, axis, [6.0, 14.0], indexing="ij"), -1).reshape(-1, 3)
+    sizes = np.broadcast_to([6.0, 7.0, 8.0], centres.shape)
+    left, sampled = left_of([[surfaces[0]], [stope], [surfaces[1]]], centres, sizes)
+    assert not sampled.any()
+    for row, (centre, size) in enumerate(zip(centres, sizes, strict=True)):
+        low, high = centre - size / 2, centre + size / 2
+        steps = [[surfaces[0]], [surfaces[0]], surfaces]
+        for step, below in enumerate(steps):
+            exact = exact_common(below, low, high)
+            if step > 0:
+                exact -= exact_common([*below, stope], low, high)
+            assert abs(Fraction(left[step, row]) - exact) <= 2 * UNIT
 
 
 def test_a_year_of_surfaces_that_coincide_outside_the_pit_is_not_sampled() -> None:
@@ -508,6 +530,51 @@ def test_blocks_without_a_place_have_no_shares(tmp_path: Path) -> None:
     rows = (tmp_path / "o.csv").read_text().split()
     assert rows[1:] == ["2,2,2,4,4,4,A,0.25,0.75", ",2,2,4,4,4,A,,", "2,2,2,,4,4,B,,"]
     assert result.of("in situ").amounts.volume == 64
+
+
+def test_the_cut_between_surveys_is_what_is_mined(tmp_path: Path) -> None:
+    random = np.random.default_rng(6)
+    centres, sizes = lattice()
+    write_model(tmp_path / "m.csv", centres, sizes)
+    ground = random.uniform(30, 38, (5, 5))
+    january = ground - random.uniform(0, 10, (5, 5))
+    february = january - random.uniform(0, 10, (5, 5))
+    result = geodomain.deplete(
+        tmp_path / "m.csv",
+        {"2026-01": sheet(january, name="january"), "2026-02": sheet(february, name="february")},
+        initial=sheet(ground, name="ground"),
+        density=1.0,
+    )
+    assert [(each.before, each.after) for each in result.surfaces] == [
+        ("ground", "january"),
+        ("january", "february"),
+    ]
+    for period, surface in zip(result.periods, result.surfaces, strict=True):
+        assert surface.fill == pytest.approx(0, abs=1e-8)
+        assert surface.area == pytest.approx(1600)
+        mined = result.of("mined", period).amounts.volume
+        assert surface.cut == pytest.approx(mined, rel=1e-10)
+
+
+def test_each_solid_of_a_file_is_mined_and_a_model_may_come_from_stdin(folder: Path) -> None:
+    # As one mesh, the part that both stopes share would be outside by parity.
+    stopes = {"A": box((2, 2, 2), (12, 12, 12)), "B": box((7, 2, 2), (17, 12, 12))}
+    geodomain.write_mesh(stopes, "stopes.ts")
+    words = (
+        "deplete",
+        "-",
+        "--mined",
+        "2026=stopes.ts",
+        "--density",
+        "1",
+        "-o",
+        "out.csv",
+        "--json",
+    )
+    result = run_command(*words, stdin=Path("model.csv").read_bytes())
+    rows = json.loads(result.stdout)["totals"]
+    assert [row["volume"] for row in rows if row["part"] == "mined"] == [1500.0, 1500.0]
+    assert Path("out.csv").read_text().startswith("X,Y,Z,DX,DY,DZ,domain,SG,AU,CLASS,mined_2026,")
 
 
 @pytest.mark.filterwarnings("ignore:62 blocks have a density in SG that no rock has")
