@@ -325,7 +325,7 @@ class _Left(NamedTuple):
         return parts
 
 
-def _portion(left: Floats, target: Floats) -> Floats:
+def portion(left: Floats, target: Floats) -> Floats:
     """Return shares near `target` that are a part of what is left after each step, (steps, m).
 
     Neither these shares nor the rest of `left` are negative, and neither increases. So rounding
@@ -460,12 +460,12 @@ class _Pass:
         parts, rest = [], outside[0]
         for number in range(len(outside)):
             last = number == len(outside) - 1
-            own = rest if last else _portion(rest, outside[number] - outside[number + 1])
+            own = rest if last else portion(rest, outside[number] - outside[number + 1])
             rest = rest - own
             design = None
             if beyond:
                 missed = beyond[number] if last else beyond[number] - beyond[number + 1]
-                design = _portion(own, own - missed)
+                design = portion(own, own - missed)
             parts.append(_Left(own, design))
         return parts
 

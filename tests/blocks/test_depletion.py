@@ -25,7 +25,7 @@ from mined_ground import (
 from wireframes import box, roofless
 
 import geodomain
-from geodomain.blocks.depletion import cut_at_benches
+from geodomain.blocks.depletion import cut_at_benches, portion
 from geodomain.blocks.depletion_report import Depletion
 from geodomain.blocks.mined_periods import end_of, periods_until, share_column
 from geodomain.blocks.mined_shares import MinedShares, excavation
@@ -205,6 +205,21 @@ def test_blocks_are_cut_at_benches() -> None:
     whole = pieces.block == 1
     assert pieces.fraction[whole].tolist() == [1.0]
     assert pieces.points[whole].tolist() == points[1:2].tolist()
+
+
+def test_a_portion_and_the_rest_never_grow_whatever_rounding_did() -> None:
+    random = np.random.default_rng(7)
+    mined = random.integers(0, 3, (6, 4000)) / 2**40
+    left = np.cumsum(mined, axis=0)[::-1]
+    share = random.integers(0, 2, left.shape[1])
+    target = left * share + random.integers(-2, 3, left.shape) / 2**40
+    part = portion(left, target)
+    for shares in (part, left - part):
+        assert (shares >= 0).all()
+        assert (np.diff(shares, axis=0) <= 0).all()
+    assert np.abs(part - target).max() <= 12 / 2**40
+    exact = portion(left, left * share)
+    np.testing.assert_array_equal(exact, left * share)
 
 
 # --- The whole command against fractions.
