@@ -28,8 +28,13 @@ from geodomain.volumes.tonnage import (
     numbered_keys,
 )
 from geodomain.volumes.tonnes_report import (
+    NO_BENCH,
+    NO_CLASS,
+    NO_DOMAIN,
     RowKey,
     TonnesRow,
+    amount_cells,
+    amount_headings,
     at_cutoffs,
     empty_groups,
     keys_in_order,
@@ -46,7 +51,6 @@ if TYPE_CHECKING:
 
 IN_SITU, MINED, REMAINING = "in situ", "mined", "remaining"
 DESIGN, OVERBREAK, UNDERBREAK = "design", "overbreak", "underbreak"
-_NO_DOMAIN, _NO_BENCH, _NO_CLASS = "(none)", "(unknown)", "(none)"
 
 
 class Part(NamedTuple):
@@ -227,9 +231,7 @@ class Depletion:
         headings += ["bench"] if self.bench is not None else []
         headings += ["part"]
         headings += [f"{self.cutoff_grade} from"] if self.cutoff_grade else []
-        headings += ["blocks", "volume", "tonnes"]
-        for grade in self.totals[0].amounts.grades:
-            headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
+        headings += amount_headings(self.totals[0].amounts)
         # A period that mines nothing of a domain or bench has no row in print.
         named = any(row.amounts.domain for row in self.rows)
         rows = []
@@ -245,24 +247,21 @@ class Depletion:
         return headings, rows
 
     def _domain(self, row: DepletionRow) -> str:
-        return row.amounts.domain or (_NO_DOMAIN if self.column else "")
+        return row.amounts.domain or (NO_DOMAIN if self.column else "")
 
     def _cells(self, row: DepletionRow, *, total: str = "") -> list[str]:
         """Return the cells of a row of the printed table, with rounded numbers."""
         amounts = row.amounts
         cells = [total or self._domain(row)]
         if self.classification:
-            cells.append("" if total else amounts.classification or _NO_CLASS)
+            cells.append("" if total else amounts.classification or NO_CLASS)
         if self.bench is not None:
-            unknown = "" if total else _NO_BENCH
+            unknown = "" if total else NO_BENCH
             cells.append(unknown if amounts.bench is None else f"{amounts.bench:.10g}")
         cells.append(str(Part(row.part, row.period)))
         if self.cutoff_grade:
             cells.append("" if amounts.cutoff is None else f"{amounts.cutoff:g}")
-        cells += [f"{amounts.blocks:,}", f"{amounts.volume:,.10g}", f"{amounts.tonnes:,.10g}"]
-        for grade in amounts.grades:
-            cells += ["-" if grade.mean is None else f"{grade.mean:.6g}", f"{grade.metal:,.10g}"]
-        return cells
+        return cells + amount_cells(amounts)
 
     def _remarks(self) -> Iterator[str]:
         """Yield the check of the sums, cut and fill, and notes."""

@@ -21,10 +21,11 @@ from geodomain.blocks.depletion_report import (
     Part,
 )
 from geodomain.blocks.mined_shares import Excavation, excavation
+from geodomain.checks.columns import is_one_line, require_rest_label
 from geodomain.errors import MeshError
 from geodomain.formats.registry import split_name
 from geodomain.formats.wireframes import read_meshes
-from geodomain.inputs import MeshesLike, as_meshes
+from geodomain.inputs import MeshesLike, as_meshes, is_mesh_like
 from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.settings import BackendName
@@ -68,37 +69,23 @@ def periods_until(names: Iterable[str], at: str | None) -> list[str]:
         If there is no period, if two have the same column, if only some names are dates, or if no
         period ends by `at`.
     """
-    given = list(names)
-    if not given:
-        message = "nothing is mined: give mined=, such as mined={'2026-01': 'pit.dxf'}"
-        raise ValueError(message)
-    columns: dict[str, str] = {}
-    for name in given:
-        if not isinstance(name, str) or not re.search(r"\w", name):
-            message = f"a period is called {name!r}; give it a name with letters or digits"
-            raise ValueError(message)
-        other = columns.setdefault(share_column(name), name)
-        if other != name:
-            message = (
-                f"the periods {other!r} and {name!r} have the same column, {share_column(name)}: "
-                "rename one of them"
-            )
-            raise ValueError(message)
-    ends = [end_of(name) for name in given]
-    plain = [name for name, end in zip(given, ends, strict=True) if end is None]
-    if plain and len(plain) < len(given):
-        dated = next(name for name in given if name not in plain)
+    listed = list(names)
+    _require_names(listed)
+    ends = [end_of(name) for name in listed]
+    plain = [name for name, end in zip(listed, ends, strict=True) if end is None]
+    if plain and len(plain) < len(listed):
+        dated = next(name for name in listed if name not in plain)
         message = (
             f"{dated!r} is a date and {plain[0]!r} is none, so their order is unknown: name all "
             "periods by dates, such as 2026-01, or none"
         )
         raise ValueError(message)
     if plain:
-        if at is not None and at not in given:
-            message = f"at= is {at!r}; it must be the name of a period: {', '.join(given)}"
+        if at is not None and at not in listed:
+            message = f"at= is {at!r}; it must be the name of a period: {', '.join(listed)}"
             raise ValueError(message)
-        return given if at is None else given[: given.index(at) + 1]
-    ordered = sorted(zip(ends, given, strict=True), key=lambda pair: pair[0] or date.min)
+        return listed if at is None else listed[: listed.index(at) + 1]
+    ordered = sorted(zip(ends, listed, strict=True), key=lambda pair: pair[0] or date.min)
     last = None if at is None else end_of(at)
     if at is not None and last is None:
         message = f"at= is {at!r}; it must be a date, such as 2026-01 or 2026-01-31"
@@ -108,6 +95,27 @@ def periods_until(names: Iterable[str], at: str | None) -> list[str]:
         message = f"at= is {at}, before the end of the first period, {ordered[0][1]}"
         raise ValueError(message)
     return chosen
+
+
+def _require_names(names: Sequence[str]) -> None:
+    """Raise ValueError if there is no name, if one is no name, or if two have the same column."""
+    if not names:
+        message = "nothing is mined: give mined=, such as mined={'2026-01': 'pit.dxf'}"
+        raise ValueError(message)
+    columns: dict[str, str] = {}
+    for name in names:
+        if not isinstance(name, str) or not is_one_line(name) or not re.search(r"\w", name):
+            message = (
+                f"a period is called {name!r}; give it a name of one line, with letters or digits"
+            )
+            raise ValueError(message)
+        other = columns.setdefault(share_column(name), name)
+        if other != name:
+            message = (
+                f"the periods {other!r} and {name!r} have the same column, {share_column(name)}: "
+                "rename one of them"
+            )
+            raise ValueError(message)
 
 
 def share_column(period: str) -> str:
@@ -191,38 +199,38 @@ class Ground(NamedTuple):
 
 def _meshes(name: str, meshes: MeshesLike, *, empty: bool = False) -> list[Mesh]:
     """Return the meshes of a period; each solid of a file is a mesh."""
-    several = [meshes] if isinstance(meshes, str | os.PathLike) else meshes
     read: list[Mesh] = []
-    if isinstance(several, list | tuple):
-        for each in several:
-            if isinstance(each, str | os.PathLike):
-                read += read_meshes(each).values()
-            else:
-                read += as_meshes(each, name=name)
-    else:
-        read += as_meshes(several, name=name)
+    for each in _several(meshes):
+        if isinstance(each, str | os.PathLike):
+            read += read_meshes(each).values()
+        else:
+            read += as_meshes(each, name=name)
     if not read and not empty:
         message = f"{name} has no mesh: give its solids or surfaces"
         raise ValueError(message)
     return read
 
 
+def _several(meshes: MeshesLike) -> Sequence[MeshesLike]:
+    """Return meshes as a sequence, in which paths are separate."""
+    if isinstance(meshes, list | tuple) and not is_mesh_like(meshes):
+        return meshes
+    return [meshes]
+
+
 def mesh_files(groups: Iterable[MeshesLike]) -> list[Path]:
     """Return the files among meshes."""
-    paths = []
-    for group in groups:
-        several = [group] if isinstance(group, str | os.PathLike) else group
-        if isinstance(several, list | tuple):
-            paths += [
-                split_name(each)[0] for each in several if isinstance(each, str | os.PathLike)
-            ]
-    return paths
+    each = (mesh for group in groups for mesh in _several(group))
+    return [split_name(path)[0] for path in each if isinstance(path, str | os.PathLike)]
 
 
 def refuse_both(
     column: str | None, domains: Mapping[str, MeshesLike] | None, background: str | None
 ) -> None:
-    """Raise ValueError if domains are given twice, or a background without domains."""
+    """Raise ValueError if a column and meshes name domains, or a background without domains.
+
+    Raise DomainError for a name that programs would read as another one, or as missing.
+    """
     message = ""
     if column is not None and domains:
         message = "column= and domains= both name domains: give one of them"
@@ -235,6 +243,8 @@ def refuse_both(
         )
     if message:
         raise ValueError(message)
+    for name in (*(domains or {}), background or ""):
+        require_rest_label(name, "the name of a domain")
 
 
 # --- Cut and fill between the surfaces.

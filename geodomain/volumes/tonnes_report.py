@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-_NO_DOMAIN, _NO_BENCH, _NO_CLASS = "(none)", "(unknown)", "(none)"
+NO_DOMAIN, NO_BENCH, NO_CLASS = "(none)", "(unknown)", "(none)"
 
 
 @dataclass(frozen=True)
@@ -207,10 +207,8 @@ class Tonnes:
         headings += [self.classification] if self.classification else []
         headings += ["bench"] if self.bench is not None else []
         headings += [f"{self.cutoff_grade} from"] if self.cutoff_grade else []
-        headings += ["blocks", "volume", "tonnes"]
-        for grade in self.totals[0].grades:
-            headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
-        rows = [self._cells(row, row.domain or _NO_DOMAIN) for row in self.rows]
+        headings += amount_headings(self.totals[0])
+        rows = [self._cells(row, row.domain or NO_DOMAIN) for row in self.rows]
         rows += [self._cells(row, "total", bench="") for row in self.classes]
         rows += [self._cells(row, "total", bench="", class_name="") for row in self.totals]
         return headings, rows
@@ -220,8 +218,8 @@ class Tonnes:
         row: TonnesRow,
         name: str,
         *,
-        bench: str = _NO_BENCH,
-        class_name: str = _NO_CLASS,
+        bench: str = NO_BENCH,
+        class_name: str = NO_CLASS,
     ) -> list[str]:
         """Return the cells of a row of the printed table, with rounded numbers.
 
@@ -234,10 +232,23 @@ class Tonnes:
             cells.append(bench if row.bench is None else f"{row.bench:.10g}")
         if self.cutoff_grade:
             cells.append("" if row.cutoff is None else f"{row.cutoff:g}")
-        cells += [f"{row.blocks:,}", f"{row.volume:,.10g}", f"{row.tonnes:,.10g}"]
-        for grade in row.grades:
-            cells += ["-" if grade.mean is None else f"{grade.mean:.6g}", f"{grade.metal:,.10g}"]
-        return cells
+        return cells + amount_cells(row)
+
+
+def amount_headings(row: TonnesRow) -> list[str]:
+    """Return the headings of `amount_cells`."""
+    headings = ["blocks", "volume", "tonnes"]
+    for grade in row.grades:
+        headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
+    return headings
+
+
+def amount_cells(row: TonnesRow) -> list[str]:
+    """Return the printed cells of a row for blocks, volume, tonnes and grades, rounded."""
+    cells = [f"{row.blocks:,}", f"{row.volume:,.10g}", f"{row.tonnes:,.10g}"]
+    for grade in row.grades:
+        cells += ["-" if grade.mean is None else f"{grade.mean:.6g}", f"{grade.metal:,.10g}"]
+    return cells
 
 
 def mean_column(grade: GradeTotal) -> str:

@@ -477,6 +477,7 @@ def test_periods_are_in_order_of_their_ends() -> None:
         (["a", "b"], "c", "must be the name of a period: a, b"),
         (["a", ".."], None, "called '..'; give it a name"),
         ([2026], None, "called 2026; give it a name"),
+        (["a\nb"], None, "a name of one line"),
     ],
 )
 def test_names_and_dates_that_contradict(names, at, message) -> None:
@@ -680,6 +681,14 @@ def test_a_depleted_model_is_not_depleted_again(folder: Path) -> None:
 def test_meshes_without_names_are_refused(folder: Path) -> None:
     with pytest.raises(TypeError, match="mined= is of type list; give a mapping"):
         geodomain.deplete("model.csv", ["january.ply"], density=2.0)
+
+
+def test_meshes_may_be_arrays(folder: Path) -> None:
+    surface = plane(20.0)
+    arrays = (surface.vertices, surface.triangles)
+    result = geodomain.deplete("model.csv", {"a": arrays, "b": [plane(15.0), arrays]}, density=1.0)
+    assert result.of("mined", "a").amounts.volume == 1600 * 20
+    assert result.of("mined", "b").amounts.volume == 1600 * 5
 
 
 def test_an_empty_model_has_nothing_to_mine(tmp_path: Path) -> None:
