@@ -18,6 +18,7 @@ from geodomain.cli.labelling import (
     grade_unit_option,
     require_sense,
 )
+from geodomain.errors import GeodomainError
 from geodomain.labelling.settings import LabelSettings
 
 # --- The command `geodomain deplete`: what is mined by period, and what remains.
@@ -120,6 +121,8 @@ def deplete(
     try:
         periods_until(periods, arguments["at"])
         refuse_both(arguments["column"], arguments["domains"], arguments["background"])
+    except GeodomainError:
+        raise
     except ValueError as error:
         raise click.UsageError(as_options(str(error))) from None
     outputs = arguments["output"], arguments["tonnes_table"]
