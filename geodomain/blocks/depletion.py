@@ -59,12 +59,13 @@ from geodomain.tables.rotation import refuse_misfit, require_constants, require_
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import find_column, plain_name
 from geodomain.volumes.cut_and_fill import CutAndFill
-from geodomain.volumes.tonnage import REST, Wanted, split_by_bench
+from geodomain.volumes.tonnage import REST, Chunk, Wanted, split_by_bench
 from geodomain.volumes.tonnes import Cutoffs, refuse_commas, require_sizes, wanted_of
 from geodomain.volumes.tonnes_report import tonnage_warnings
 
 _IN_MEMORY = "write a table in memory to a file first"
 _DEFAULT_COLUMN = "domain"
+_TOGETHER = 1 << 17  # blocks measured at a time
 
 
 def deplete(
@@ -163,11 +164,12 @@ def deplete(
 
     Notes
     -----
-    Shares are those of `proportions`, rounded to whole multiples of 2^-40 (an error of at most
-    4.6e-13 of a block). Float64 adds and subtracts such shares exactly: in every block the mined
-    shares and ``remaining`` add up to the share in situ. Sums are exact sums of the products of the
-    float64 numbers in the file, and each is rounded once. So in every row of the result mined plus
-    remaining is exactly in situ, as a fraction: see `DepletionRow.exact`.
+    Shares are those of `proportions`, rounded to whole multiples of 2^-40; the error is less than
+    1e-12 of a block for each wireframe that enters it. Float64 adds and subtracts such shares
+    exactly: in every block the mined shares and ``remaining`` add up to the share in situ. Sums are
+    exact sums of the products of the float64 numbers in the file, and each is rounded once. So in
+    every row of the result mined plus remaining is exactly in situ, as a fraction: see
+    `DepletionRow.exact`.
 
     A block is sampled along 16 x 16 vertical lines, and its shares are not exact, if triangles
     cross in it, if a surface ends in its plan, or if more than six wireframes matter in it.
@@ -417,22 +419,33 @@ class _Pass:
 
         chunk = tonnage.read(lengths, numbers, classes if self._wanted.classification else None)
         tonnage.add_below(lambda name: column(self._places[name]).below_detection())
-        pieces = cut_at_benches(some, lengths, self._wanted.bench, self._read + 1)
-        left = self._measure(pieces, len(rows))
         codes = self._labels(column, rows)
-        labelled = [
-            LabelledPieces(
-                pieces.block,
-                pieces.bench,
-                codes[pieces.block] if len(left) == 1 else np.full(len(pieces.block), number),
-            )
-            for number in range(len(left))
-        ]
-        joined = LabelledPieces(*(np.concatenate(parts) for parts in zip(*labelled, strict=True)))
+        columns = [np.full(len(points), np.nan) for _ in self._ground.columns]
+        for begin in range(0, len(rows), _TOGETHER):
+            part = slice(begin, begin + _TOGETHER)
+            shares = self._add_some(some[part], lengths[part], chunk.part(part), codes[part])
+            for new, share in zip(columns, shares, strict=True):
+                new[rows[part]] = share
+            self._read += len(rows[part])
+        tonnage.count_all(chunk, np.ones(len(rows), np.bool_))
+        return columns if self._writes else []
+
+    def _add_some(self, points: Floats, sizes: Floats, chunk: Chunk, codes: Places) -> list[Floats]:
+        """Add some blocks with their domains, and return the columns of their shares."""
+        pieces = cut_at_benches(points, sizes, self._wanted.bench, self._read + 1)
+        left = self._measure(pieces, len(points))
+        count = len(pieces.block)
+        labels = [codes[pieces.block]]
+        if len(left) > 1:  # wireframes of domains cut blocks
+            labels = [np.full(count, number) for number in range(len(left))]
+        joined = LabelledPieces(
+            np.tile(pieces.block, len(left)),
+            np.tile(pieces.bench, len(left)),
+            np.concatenate(labels),
+        )
         parts = [np.concatenate(shares) for shares in zip(*(p.parts for p in left), strict=True)]
-        self._ledger.add(chunk, lengths, self._texts, joined, parts)
-        self._read += len(rows)
-        return self._columns(left, pieces, rows, len(points)) if self._writes else []
+        self._ledger.add(chunk, sizes, self._texts, joined, parts, first=self._read + 1)
+        return self._columns(left, pieces, len(points))
 
     def _labels(self, column: Callable[[int], Column], rows: Places) -> Places:
         """Return the index of the domain of each block, and add new domains to the list."""
@@ -469,24 +482,17 @@ class _Pass:
             parts.append(_Left(own, design))
         return parts
 
-    def _columns(
-        self, parts: Sequence[_Left], pieces: _Pieces, rows: Places, count: int
-    ) -> list[Floats]:
-        """Return the shares of the blocks for the new columns; NaN for blocks without a size."""
+    def _columns(self, left: Sequence[_Left], pieces: _Pieces, count: int) -> list[Floats]:
+        """Return the shares of blocks for the new columns; NaN for blocks without a size."""
         ground = self._ground
         whole = [
-            sum(shares[1:], shares[0]) for shares in zip(*(p.parts for p in parts), strict=True)
+            sum(shares[1:], shares[0]) for shares in zip(*(p.parts for p in left), strict=True)
         ]
         named = dict(zip(map(str, ground.parts), whole, strict=True))
         wanted = [str(Part(MINED, period.name)) for period in ground.periods] + [REMAINING]
         wanted = [IN_SITU, *wanted] if ground.has_initial else wanted
         wanted += [OVERBREAK, UNDERBREAK] if ground.has_design else []
-        columns = []
-        for name in wanted:
-            shares = np.full(count, np.nan)
-            shares[rows] = np.bincount(pieces.block, named[name], len(rows))
-            columns.append(shares)
-        return columns
+        return [np.bincount(pieces.block, named[name], count).astype(np.float64) for name in wanted]
 
     def conclude(self) -> None:
         """Warn of doubtful blocks and values; raise TableError if nothing is mined."""

@@ -331,8 +331,10 @@ class Ledger:
         labels: Sequence[str],
         pieces: LabelledPieces,
         shares: Sequence[Floats],
+        *,
+        first: int,
     ) -> None:
-        """Add the blocks of a chunk, which `Tonnage.read` has read.
+        """Add blocks, which `Tonnage.read` has read and `Tonnage.count_all` counts.
 
         Parameters
         ----------
@@ -347,6 +349,8 @@ class Ledger:
         shares : sequence of (m,) float64
             For each part, the share of the block that lies in the piece and in the part. NaN counts
             as 0.
+        first : int
+            Number of the first block, for messages.
         """
         block, classes = pieces.block, self.tonnage.class_names
         ends, which = np.array([np.nan]), np.zeros(len(block), np.intp)
@@ -363,7 +367,7 @@ class Ledger:
                 *(part.tolist() for part in np.unravel_index(distinct, shape)), strict=True
             )
         ]
-        terms, flags = self._terms(chunk, sizes), flags_of(chunk)
+        terms, flags = self._terms(chunk, sizes, first), flags_of(chunk)
         for part, share in enumerate(shares):
             rows = np.flatnonzero(share > 0)
             table = counts_by_key(places[rows], flags[:, block[rows]], len(names))
@@ -377,9 +381,8 @@ class Ledger:
                 group = Group(table[index], [each[index] for each in sums])
                 self._groups[name][part].add(group)
             self._count(part, block[rows], pieces.label[rows], labels, chunk)
-        self.tonnage.count_all(chunk, np.ones(len(sizes), np.bool_))
 
-    def _terms(self, chunk: Chunk, sizes: Floats) -> list[list[Floats]]:
+    def _terms(self, chunk: Chunk, sizes: Floats, first: int) -> list[list[Floats]]:
         """Return the exact volumes, tonnes, and for each grade its tonnes and metal, of blocks.
 
         Each is a list of arrays whose sum is exact; a missing value is 0.
@@ -397,21 +400,8 @@ class Ledger:
             value = np.where(graded, grade, 0.0)
             factors.append((name, value))
             terms += [tonnes, exact_products(tonnes, value)]
-        self._require_fitting(factors)
+        _require_fitting(factors, first)
         return terms
-
-    def _require_fitting(self, factors: Iterable[tuple[str, Floats]]) -> None:
-        """Raise TableError for a value whose products float64 cannot hold exactly."""
-        for name, values in factors:
-            wrong = np.flatnonzero(~fits_exactly(values))
-            if len(wrong):
-                row = int(wrong[0])
-                message = (
-                    f"{name} is {float(values[row])!r} in block {self.tonnage.rows + row + 1}: "
-                    "exact sums need numbers between 2^-100 and 2^100, so correct it, or declare "
-                    "it as missing"
-                )
-                raise TableError(message)
 
     def _count(
         self, part: int, block: Places, label: Places, labels: Sequence[str], chunk: Chunk
@@ -478,6 +468,19 @@ class Ledger:
     def notes(self) -> tuple[str, ...]:
         """Return notes on values below detection, densities and spellings of labels."""
         return tuple(tonnage_notes(self.tonnage))
+
+
+def _require_fitting(factors: Iterable[tuple[str, Floats]], first: int) -> None:
+    """Raise TableError for a value whose products float64 cannot hold exactly."""
+    for name, values in factors:
+        wrong = np.flatnonzero(~fits_exactly(values))
+        if len(wrong):
+            row = int(wrong[0])
+            message = (
+                f"{name} is {float(values[row])!r} in block {first + row}: exact sums need numbers "
+                "between 2^-100 and 2^100, so correct it, or declare it as missing"
+            )
+            raise TableError(message)
 
 
 def _distinct(numbers: Places) -> Places:

@@ -134,11 +134,6 @@ class MinedShares:
     settings : LabelSettings
         Rule, backend and threads.
 
-    Attributes
-    ----------
-    sampled : int
-        Number of boxes so far that were sampled along lines, in any sequence.
-
     Raises
     ------
     MeshError
@@ -174,7 +169,6 @@ class MinedShares:
         base = 0.0 if self._frame.is_world else float(self._frame.origin[2])
         self._lowest = [_lowest(body, base) for body in self._bodies]
         self._sharers: dict[tuple[int, ...], tuple[Labeller, Sharer, list[int]]] = {}
-        self.sampled = 0
 
     def left(
         self, points: Floats, sizes: Floats, orders: Sequence[Sequence[int]]
@@ -191,8 +185,10 @@ class MinedShares:
         Returns
         -------
         left : list of (steps, n) float64
-            For each order, the share after each step. Shares are whole multiples of 2^-40, and
-            never increase. NaN for boxes without a finite centre or a size above 0.
+            For each order, the share after each step. Shares are rounded to whole multiples of
+            2^-40, and never increase. A wireframe that adds less than 2^-40 is left out, so an
+            exact share is wrong by less than 2^-40 for each wireframe that enters the box. NaN for
+            boxes without a finite centre or a size above 0.
         sampled : (n,) bool
             Boxes whose shares are estimated along lines.
         """
@@ -206,7 +202,6 @@ class MinedShares:
                 shares[:, rows], lines = self._left(order, states, blocks)
                 shares[:, rows][:, ~blocks.usable] = np.nan
                 sampled[rows] |= lines
-        self.sampled += int(sampled.sum())
         return left, sampled
 
     def estimated_error(self, order: Sequence[int]) -> float:

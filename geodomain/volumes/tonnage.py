@@ -411,6 +411,16 @@ class Chunk:
     step: Places
     classes: Places
 
+    def part(self, rows: slice) -> Chunk:
+        """Return the values of a range of blocks."""
+        return Chunk(
+            self.volume[rows],
+            self.density[rows],
+            tuple(grade[rows] for grade in self.grades),
+            self.step[rows],
+            self.classes[rows],
+        )
+
 
 class Tonnage:
     """Running sums of volume, tonnes and metal.
