@@ -32,6 +32,7 @@ _COMMANDS = {
     "stats": ("statistics", "Compute statistics of grades by domain."),
     "validate": ("statistics", "Compare grades of blocks with those of samples."),
     "tonnes": ("labelling", "Add up volume, tonnes and grade of a labelled block model."),
+    "deplete": ("changes", "Add up what is mined by period, and what remains."),
     "plot": ("pictures", "Draw sections through a labelled block model."),
     "report": ("pictures", "Write a labelled block model as a page for the browser."),
     "compare": ("models", "Compare two labellings of one block model."),

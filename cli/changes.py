@@ -1,4 +1,4 @@
-"""The command `regularise`, for models that change."""
+"""The commands `regularise` and `deplete`, for models that change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import click
 
 from geodomain.cli import options
 from geodomain.cli.console import Console, as_options, print_json, print_text
-from geodomain.cli.labelling import cutoff_option, density_option
+from geodomain.cli.labelling import (
+    bench_option,
+    classification_option,
+    cutoff_option,
+    density_option,
+    density_unit_option,
+    grade_option,
+    grade_unit_option,
+    require_sense,
+)
+from geodomain.errors import GeodomainError
+from geodomain.labelling.settings import LabelSettings
 from geodomain.tables.settings import PlaceSettings
 
 # --- The command `geodomain regularise`: a model in blocks of another lattice.
@@ -135,3 +146,123 @@ def regularise(
         print_json(result.as_dict())
     elif not quiet:
         print_text(result)
+
+
+# --- The command `geodomain deplete`: what is mined by period, and what remains.
+
+_DEPLETE_EXAMPLE = """\b
+Example:
+  geodomain deplete labelled.csv --initial topography.ply --mined 2026-01=pit_jan.ply \\
+      --mined 2026-02=pit_feb.ply --mined 2026-02=stope_7.ply --density SG --grade AU -o left.csv
+"""
+
+
+@click.command(epilog=_DEPLETE_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "--mined",
+    type=options.named_path,
+    shell_complete=options.named_paths,
+    multiple=True,
+    required=True,
+    metavar="PERIOD=PATH",
+    help="A period and a wireframe that is mined in it: a closed one is a solid, such as a stope; "
+    "everything above an open one is mined, such as the survey of a pit. Repeat it for each period "
+    "and wireframe. Periods that are dates, such as 2026-01, are sorted; others are in the order "
+    "of the options.",
+)
+@click.option(
+    "--initial",
+    multiple=True,
+    metavar="PATH",
+    help="The ground before the first period: topography or an earlier survey, and voids. What is "
+    "above these surfaces and inside these solids is gone. May be repeated.  [default: all ground "
+    "of MODEL is there]",
+)
+@click.option(
+    "--design",
+    multiple=True,
+    metavar="PATH",
+    help="What was to be mined: solids, or surfaces with everything above them. Also report "
+    "overbreak and underbreak. May be repeated.",
+)
+@click.option(
+    "--at",
+    metavar="DATE",
+    help="Leave out periods that end after this date; or the name of the last period.",
+)
+@options.column_option("Label column.  [default: domain, if there is such a column]")
+@options.solid_option(
+    "A domain and its closed wireframe, such as ORE=ore.stl, in place of --column: a block then "
+    "has its exact share in each domain. Where solids overlap, the first wins. May be repeated."
+)
+@options.background_option("With --solid: domain for the rest of the ground.  [default: rest]")
+@density_option("Column of densities, or one number for all blocks.", required=True)
+@density_unit_option()
+@grade_option("Column of a grade; may be repeated.")
+@bench_option(
+    "Report by bench as well. Benches are HEIGHT high and named by their base; blocks that span "
+    "two benches are cut there, and each piece is measured."
+)
+@cutoff_option()
+@grade_unit_option()
+@classification_option()
+@options.output_option("OUT", "Model to write, with the shares mined and remaining; - is stdout.")
+@click.option(
+    "--tonnes-table", metavar="OUT", help="CSV, Parquet or .xlsx file of the tonnes; - is stdout."
+)
+@options.overwrite_option
+@options.table_options
+@options.box_options
+@options.settings_options(LabelSettings, "rule")
+@options.machine_options
+@options.report_options
+def deplete(
+    model: str, mined: tuple[tuple[str, str], ...], as_json: bool, quiet: bool, **arguments: Any
+) -> None:
+    """Add up what is mined of MODEL in each period, and what remains, by domain and bench.
+
+    MODEL is a block model with sizes in any format that `geodomain label` reads. Ground belongs to
+    the first period that mines it. Shares of blocks are computed from the wireframes, without
+    sampling, and sums are exact: mined + remaining = in situ.
+
+    The output has the format of MODEL, and new columns: mined_2026_01 and so on, the share of the
+    block that is mined in the period, and remaining. With --initial there is in_situ as well, and
+    with --design overbreak and underbreak. The summary also has cut and fill between surfaces.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
+    interrupted.
+    """
+    from geodomain.blocks.depletion import deplete as compute
+    from geodomain.blocks.mined_periods import periods_until, refuse_both
+
+    options.require_table(arguments)
+    require_sense(None, (), arguments["grade"], arguments["cutoff"], arguments["grade_unit"])
+    periods: dict[str, list[str]] = {}
+    for name, path in mined:
+        if not name:
+            message = f"--mined {path} names no period: write --mined 2026-01={path}"
+            raise click.UsageError(message)
+        periods.setdefault(name, []).append(path)
+    arguments["domains"] = options.by_name(arguments.pop("solids"))
+    try:
+        periods_until(periods, arguments["at"])
+        refuse_both(arguments["column"], arguments["domains"], arguments["background"])
+    except GeodomainError:
+        raise
+    except ValueError as error:
+        raise click.UsageError(as_options(str(error))) from None
+    outputs = arguments["output"], arguments["tonnes_table"]
+    if outputs == ("-", "-"):
+        message = "-o and --tonnes-table both write to stdout: name a file for one of them"
+        raise click.UsageError(message)
+    for name in ("initial", "design"):
+        arguments[name] = [*arguments[name]]
+    to_stdout = "-" in outputs
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        result = compute(model, periods, progress=console.on_terminal, **arguments)
+    if as_json:
+        print_json(result.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(result, err=to_stdout)

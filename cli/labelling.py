@@ -151,6 +151,17 @@ def _units(
     return units.get("") or units or None
 
 
+def bench_option(what: str) -> Decorator:
+    """Make the option --bench, with the help text `what`."""
+    return click.option(
+        "--bench",
+        type=click.FloatRange(min=0, min_open=True),
+        callback=options.finite,
+        metavar="HEIGHT",
+        help=what,
+    )
+
+
 def cutoff_option(what: str = "") -> Decorator:
     """Make the option --cutoff; `what` replaces its help text."""
     return click.option(
@@ -191,13 +202,9 @@ def amounts_options(*, required: bool = False) -> Decorator:
         ),
         density_unit_option(),
         grade_option("Column of a grade; may be repeated."),
-        click.option(
-            "--bench",
-            type=click.FloatRange(min=0, min_open=True),
-            callback=options.finite,
-            metavar="HEIGHT",
-            help="Report by bench as well. Benches are HEIGHT high and named by their base; "
-            "blocks that straddle two benches are split in proportion.",
+        bench_option(
+            "Report by bench as well. Benches are HEIGHT high and named by their base; blocks that "
+            "straddle two benches are split in proportion."
         ),
         cutoff_option(),
         click.option(

@@ -30,6 +30,8 @@ if os.access(f"{_CHECKOUT}/kernels/CMakeLists.txt", os.F_OK) and _CHECKOUT not i
 # The public names of each module. `python tests/test_public.py` writes them to `__init__.pyi`,
 # which type checkers and editors read instead of this file.
 _NAMES = {
+    "blocks.depletion": "deplete",
+    "blocks.depletion_report": "Depletion",
     "blocks.merging": "merge_file",
     "blocks.new_model": "NewModel model_file",
     "blocks.regularised": "Regularised",
@@ -81,6 +83,7 @@ _NAMES = {
     "statistics.results": "Statistics",
     "statistics.validation": "validate",
     "statistics.validation_report": "Validation",
+    "volumes.cut_and_fill": "CutAndFill cut_and_fill",
     "volumes.distance": "DistanceSummary Nearest distance_file distances nearest",
     "volumes.shares": "proportions proportions_lattice",
     "volumes.solids": "VolumeReport volume_report",

@@ -2,6 +2,8 @@
 
 # Written by `python tests/test_public.py` from the table in `__init__.py`.
 from geodomain import synthetic as synthetic
+from geodomain.blocks.depletion import deplete as deplete
+from geodomain.blocks.depletion_report import Depletion as Depletion
 from geodomain.blocks.merging import merge_file as merge_file
 from geodomain.blocks.new_model import NewModel as NewModel
 from geodomain.blocks.new_model import model_file as model_file
@@ -89,6 +91,8 @@ from geodomain.statistics.contacts import contacts_file as contacts_file
 from geodomain.statistics.results import Statistics as Statistics
 from geodomain.statistics.validation import validate as validate
 from geodomain.statistics.validation_report import Validation as Validation
+from geodomain.volumes.cut_and_fill import CutAndFill as CutAndFill
+from geodomain.volumes.cut_and_fill import cut_and_fill as cut_and_fill
 from geodomain.volumes.distance import DistanceSummary as DistanceSummary
 from geodomain.volumes.distance import Nearest as Nearest
 from geodomain.volumes.distance import distance_file as distance_file

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from late import pandas
+from mined_ground import plane
 from wireframes import box, cube, roofless
 
 import geodomain
@@ -27,6 +28,9 @@ PARTS += ["proportion_volume float64", "proportion_error float64"]
 TONNES = ["domain text", "bench float64", "cutoff float64", "blocks int64", "volume float64"]
 TONNES += ["tonnes float64", "without_volume int64", "without_density int64"]
 TONNES += ["mean_AU float64", "metal_AU float64", "tonnes_AU float64", "missing_AU int64"]
+DEPLETION = ["domain text", "bench float64", "cutoff float64", "part text", "period text"]
+DEPLETION += ["blocks int64", "volume float64", "tonnes float64"]
+DEPLETION += ["mean_AU float64", "metal_AU float64"]
 COUNTS = "boundary_edges nonmanifold_edges unbalanced_edges degenerate zero_area dup_faces shells"
 COUNTS += " euler t_junctions"
 SHELLS = "duplicate_shells inward inside_out components nested_shells nested_alike touching_shells"
@@ -115,6 +119,16 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     ),
     "Composites": (lambda folder: composites(1), COMPOSITES),
     "Contacts": (lambda folder: contacts(), CONTACTS),
+    "CutAndFill": (
+        lambda folder: geodomain.cut_and_fill(plane(5.0), plane(3.0)),
+        [*("before text", "after text"), *("cut float64", "fill float64", "area float64")],
+    ),
+    "Depletion": (
+        lambda folder: geodomain.deplete(
+            "whole.csv", {"2026": plane(5.0)}, column="rock", density="DENSITY", grade="AU"
+        ),
+        DEPLETION,
+    ),
     "DistanceSummary": (
         lambda folder: geodomain.distance_file("model.csv", {"ORE": cube()}, "out.csv"),
         ["name text", "column text", "nearest float64", "farthest float64", "inside Int64"],

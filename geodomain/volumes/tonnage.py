@@ -129,6 +129,64 @@ def nearest_float(total: int, weight: int = ONE) -> float:
         return math.inf if total > 0 else -math.inf
 
 
+# Factors of exact products are at least 2^-100 and at most 2^100, so that no term of six factors
+# underflows or overflows.
+_LEAST, _MOST_FACTOR = 2.0**-100, 2.0**100
+# Halves of a fraction of 53 bits: Dekker's constant.
+_SPLIT = 2.0**27 + 1
+
+
+def exact_products(terms: Sequence[Floats], factor: Floats) -> list[Floats]:
+    """Multiply sums of float64 terms by a factor, without rounding.
+
+    Parameters
+    ----------
+    terms : sequence of (n,) float64
+        Arrays whose sum, row by row, is the value to multiply.
+    factor : (n,) float64
+        The factor of each row. Rows with a magnitude outside `fits_exactly` give wrong results.
+
+    Returns
+    -------
+    list of (n,) float64
+        Arrays whose exact sum, row by row, is the exact product. Arrays of zeros are left out.
+
+    Notes
+    -----
+    Each product is the rounded product and its rounding error: Dekker's algorithm (T. J. Dekker,
+    "A floating-point technique for extending the available precision", Numerische Mathematik 18,
+    1971), which is exact without overflow and underflow.
+
+    Examples
+    --------
+    >>> parts = exact_products([np.array([0.1])], np.array([0.1]))
+    >>> from fractions import Fraction
+    >>> sum(Fraction(part[0]) for part in parts) == Fraction(0.1) ** 2
+    True
+    """
+    high, low = _halves(factor)
+    products: list[Floats] = []
+    for term in terms:
+        product = term * factor
+        upper, lower = _halves(term)
+        error = lower * low - (((product - upper * high) - lower * high) - upper * low)
+        products += [part for part in (product, error) if part.any()]
+    return products
+
+
+def fits_exactly(factor: Floats) -> NDArray[np.bool_]:
+    """Return whether up to six such factors have an exact product; zero and NaN fit, too."""
+    size = np.abs(factor)
+    return ~((size > _MOST_FACTOR) | ((size < _LEAST) & (size > 0)))
+
+
+def _halves(values: Floats) -> tuple[Floats, Floats]:
+    """Return two arrays of numbers of at most 26 bits whose sums are the values."""
+    scaled = values * _SPLIT
+    high = scaled - (scaled - values)
+    return high, values - high
+
+
 def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return a tuple: the distinct keys in ascending order, and each key's index in this list.
 
@@ -340,7 +398,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class _Chunk:
+class Chunk:
     """Volumes, densities and grades of a chunk of blocks; NaN means a missing value.
 
     `step` is the number of the cut-off interval of each block, and `classes` the number of its
@@ -352,6 +410,16 @@ class _Chunk:
     grades: tuple[Floats, ...]
     step: Places
     classes: Places
+
+    def part(self, rows: slice) -> Chunk:
+        """Return the values of a range of blocks."""
+        return Chunk(
+            self.volume[rows],
+            self.density[rows],
+            tuple(grade[rows] for grade in self.grades),
+            self.step[rows],
+            self.classes[rows],
+        )
 
 
 class Tonnage:
@@ -370,7 +438,7 @@ class Tonnage:
         Counts by domain, class and cut-off interval; a block in several benches counts once.
     all_blocks : dict
         For each class, counts (intervals, kinds) int64: by cut-off interval, all blocks, and the
-        blocks of each mask of `_flags`. A block in several domains counts once.
+        blocks of each mask of `flags_of`. A block in several domains counts once.
     negative : dict
         For each grade, counts of negative values.
     below : dict of str to int
@@ -434,8 +502,8 @@ class Tonnage:
             Returns the resource classes of the blocks in the same way. It is needed if there is a
             column of classes.
         """
-        chunk = self._read(sizes, numbers, classes)
-        flags = _flags(chunk)
+        chunk = self.read(sizes, numbers, classes)
+        flags = flags_of(chunk)
         any_part = np.zeros(len(points), np.bool_)
         for codes, share in self._parts(numbers, labels):
             present = share > 0
@@ -445,20 +513,32 @@ class Tonnage:
                 here = np.flatnonzero(present & (part > 0))
                 if len(here):
                     self._sum(here, codes, bench, share * part, chunk, flags)
-        keys = chunk.classes[any_part] * self.intervals + chunk.step[any_part]
-        table = _table(keys, flags[:, any_part], len(self._classes) * self.intervals)
+        self.count_all(chunk, any_part)
+
+    def count_all(self, chunk: Chunk, rows: NDArray[np.bool_]) -> None:
+        """Count the blocks of a chunk that are in the mask `rows`, by class and interval."""
+        keys = chunk.classes[rows] * self.intervals + chunk.step[rows]
+        table = counts_by_key(keys, flags_of(chunk)[:, rows], len(self._classes) * self.intervals)
         tables = table.reshape(len(self._classes), self.intervals, self.kinds)
         for name, counts in zip(self._classes, tables, strict=True):
             self.all_blocks[name] = self.all_blocks.get(name, 0) + counts
-        self.rows += len(points)
+        self.rows += len(rows)
+
+    @property
+    def class_names(self) -> list[str]:
+        """The resource classes so far, in the order of the codes of `Chunk.classes`."""
+        return self._classes
 
     def add_below(self, cells: Callable[[str], int]) -> None:
         """Count the cells below detection of a chunk; `cells` returns their number in a column."""
         for name in self.wanted.amounts:
             self.below[name] = self.below.get(name, 0) + cells(name)
 
-    def _read(self, sizes: Floats, numbers: GiveNumbers, classes: GiveLabels | None) -> _Chunk:
-        """Check and return the values of the blocks, with cut-off intervals and classes."""
+    def read(self, sizes: Floats, numbers: GiveNumbers, classes: GiveLabels | None) -> Chunk:
+        """Check and return the values of the blocks, with cut-off intervals and classes.
+
+        The parameters are as for `add`. The blocks are not counted yet.
+        """
         wanted = self.wanted
         volume = volumes_of(sizes)
         if isinstance(wanted.density, str):
@@ -478,7 +558,7 @@ class Tonnage:
         if classes is not None:
             self._classes, codes = classes(self._classes)
             require_few(self._classes, wanted.classification, "classification=")
-        return _Chunk(volume, density, grades, step, codes)
+        return Chunk(volume, density, grades, step, codes)
 
     def _refuse(self, wrong: NDArray[np.bool_], numbers: Floats, name: str, why: str) -> None:
         """Raise TableError for the first block in the mask `wrong`; accept an empty mask."""
@@ -559,12 +639,12 @@ class Tonnage:
         z, dz = points[:, 2], np.where(sizes[:, 2] > 0, sizes[:, 2], np.nan)
         yield from split_by_bench(z, dz, self.wanted.bench, self.rows + 1)
 
-    def _count(self, rows: Places, codes: Places, chunk: _Chunk, flags: NDArray[np.bool_]) -> None:
+    def _count(self, rows: Places, codes: Places, chunk: Chunk, flags: NDArray[np.bool_]) -> None:
         """Count the blocks in `rows` by domain, class and cut-off interval."""
         shape = len(self._labels), len(self._classes), self.intervals
         keys = np.ravel_multi_index((codes[rows], chunk.classes[rows], chunk.step[rows]), shape)
         distinct, places = numbered_keys(keys, math.prod(shape))
-        table = _table(places, flags[:, rows], len(distinct))
+        table = counts_by_key(places, flags[:, rows], len(distinct))
         for counts, *key in zip(table, *np.unravel_index(distinct, shape), strict=True):
             label, resource_class, step = map(int, key)
             name = self._labels[label], self._classes[resource_class], step
@@ -576,7 +656,7 @@ class Tonnage:
         codes: Places,
         bench: Floats,
         share: Floats,
-        chunk: _Chunk,
+        chunk: Chunk,
         flags: NDArray[np.bool_],
     ) -> None:
         """Add the blocks in `rows` to the sums by domain, class, bench and cut-off interval."""
@@ -587,7 +667,7 @@ class Tonnage:
         parts = codes[rows], chunk.classes[rows], which, chunk.step[rows]
         distinct, places = numbered_keys(np.ravel_multi_index(parts, shape), math.prod(shape))
         sums = [exact_sums(values, places, len(distinct)) for values in _values(chunk, rows, share)]
-        table = _table(places, flags[:, rows], len(distinct))
+        table = counts_by_key(places, flags[:, rows], len(distinct))
         for index, key in enumerate(zip(*np.unravel_index(distinct, shape), strict=True)):
             label, resource_class, which_end, step = map(int, key)
             end = float(ends[which_end])
@@ -620,19 +700,19 @@ def require_few(texts: Sequence[str], column: str, keyword: str = "column=") -> 
         raise TableError(message)
 
 
-def _flags(chunk: _Chunk) -> NDArray[np.bool_]:
+def flags_of(chunk: Chunk) -> NDArray[np.bool_]:
     """Return masks (.., n) of blocks without volume, without density, and without each grade."""
     return np.isnan([chunk.volume, chunk.density, *chunk.grades])
 
 
-def _table(keys: Places, flags: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
+def counts_by_key(keys: Places, flags: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
     """Return counts for each key: of all its blocks, and of its blocks in each mask of `flags`."""
     counts = [np.bincount(keys, minlength=size)]
     counts += [np.bincount(keys[flag], minlength=size) for flag in flags]
     return np.array(counts, np.int64).T
 
 
-def _values(chunk: _Chunk, rows: Places, share: Floats) -> Iterator[Floats]:
+def _values(chunk: Chunk, rows: Places, share: Floats) -> Iterator[Floats]:
     """Yield arrays of the blocks' terms in the sums: volumes, then tonnes, then two for each grade.
 
     The two arrays for a grade are the tonnes of the blocks that have the grade, and the metal. An

@@ -157,7 +157,7 @@ def tonnes(
             return report(_checked_sum(GridModel(frame, options), wanted), warned)
         blocks = BlockFrame(cast("IntoDataFrame", frame), options=options)
         points, sizes, where = blocks.blocks(options)
-        sizes = _require(wanted, sizes, where, NAME)
+        sizes = require_sizes(wanted, sizes, where, NAME)
         refuse_geometry(density, *blocks.geometry(options), NAME)
         checks = VolumeChecks(where.axes)
         checks.add(points, sizes)
@@ -312,7 +312,7 @@ def _add_up(
     def add(
         points: Floats, sizes: Floats | None, column: Callable[[str], Column], there: Rows
     ) -> None:
-        lengths = _require(wanted, sizes, model.frame, model.name)
+        lengths = require_sizes(wanted, sizes, model.frame, model.name)
         checks.add(points, lengths)
 
         def labels(texts: list[str]) -> tuple[list[str], Places]:
@@ -336,7 +336,7 @@ def _add_up(
     return tonnage
 
 
-def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> Floats:
+def require_sizes(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> Floats:
     """Return the block sizes.
 
     Raise TableError if there are no sizes, or if benches are wanted for a tilted model.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-_NO_DOMAIN, _NO_BENCH, _NO_CLASS = "(none)", "(unknown)", "(none)"
+NO_DOMAIN, NO_BENCH, NO_CLASS = "(none)", "(unknown)", "(none)"
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,11 @@ class Tonnes:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        named = [name for grade in self.totals[0].grades for name in (_mean(grade), _metal(grade))]
+        named = [
+            name
+            for grade in self.totals[0].grades
+            for name in (mean_column(grade), metal_column(grade))
+        ]
         keys = ["domain", *["classification"] * bool(self.classification), "bench", "cutoff"]
         writer.writerow([*keys, "blocks", "volume", "tonnes", *named])
         writer.writerows(_csv_cells(row, classed=bool(self.classification)) for row in self.rows)
@@ -171,8 +175,8 @@ class Tonnes:
         for place, first in enumerate(self.totals[0].grades):
             grades = [row.grades[place] for row in self.rows]
             columns |= {
-                _mean(first): np.array([grade.mean for grade in grades], np.float64),
-                _metal(first): np.array([grade.metal for grade in grades], np.float64),
+                mean_column(first): np.array([grade.mean for grade in grades], np.float64),
+                metal_column(first): np.array([grade.metal for grade in grades], np.float64),
                 f"tonnes_{first.name}": np.array([grade.tonnes for grade in grades], np.float64),
                 f"missing_{first.name}": np.array([grade.missing for grade in grades], np.int64),
             }
@@ -203,10 +207,8 @@ class Tonnes:
         headings += [self.classification] if self.classification else []
         headings += ["bench"] if self.bench is not None else []
         headings += [f"{self.cutoff_grade} from"] if self.cutoff_grade else []
-        headings += ["blocks", "volume", "tonnes"]
-        for grade in self.totals[0].grades:
-            headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
-        rows = [self._cells(row, row.domain or _NO_DOMAIN) for row in self.rows]
+        headings += amount_headings(self.totals[0])
+        rows = [self._cells(row, row.domain or NO_DOMAIN) for row in self.rows]
         rows += [self._cells(row, "total", bench="") for row in self.classes]
         rows += [self._cells(row, "total", bench="", class_name="") for row in self.totals]
         return headings, rows
@@ -216,8 +218,8 @@ class Tonnes:
         row: TonnesRow,
         name: str,
         *,
-        bench: str = _NO_BENCH,
-        class_name: str = _NO_CLASS,
+        bench: str = NO_BENCH,
+        class_name: str = NO_CLASS,
     ) -> list[str]:
         """Return the cells of a row of the printed table, with rounded numbers.
 
@@ -230,17 +232,32 @@ class Tonnes:
             cells.append(bench if row.bench is None else f"{row.bench:.10g}")
         if self.cutoff_grade:
             cells.append("" if row.cutoff is None else f"{row.cutoff:g}")
-        cells += [f"{row.blocks:,}", f"{row.volume:,.10g}", f"{row.tonnes:,.10g}"]
-        for grade in row.grades:
-            cells += ["-" if grade.mean is None else f"{grade.mean:.6g}", f"{grade.metal:,.10g}"]
-        return cells
+        return cells + amount_cells(row)
 
 
-def _mean(grade: GradeTotal) -> str:
+def amount_headings(row: TonnesRow) -> list[str]:
+    """Return the headings of `amount_cells`."""
+    headings = ["blocks", "volume", "tonnes"]
+    for grade in row.grades:
+        headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
+    return headings
+
+
+def amount_cells(row: TonnesRow) -> list[str]:
+    """Return the printed cells of a row for blocks, volume, tonnes and grades, rounded."""
+    cells = [f"{row.blocks:,}", f"{row.volume:,.10g}", f"{row.tonnes:,.10g}"]
+    for grade in row.grades:
+        cells += ["-" if grade.mean is None else f"{grade.mean:.6g}", f"{grade.metal:,.10g}"]
+    return cells
+
+
+def mean_column(grade: GradeTotal) -> str:
+    """Return the name of the column of a mean grade, such as mean_AU."""
     return f"mean_{grade.name}"
 
 
-def _metal(grade: GradeTotal) -> str:
+def metal_column(grade: GradeTotal) -> str:
+    """Return the name of the column of a metal, such as metal_AU_g."""
     return f"metal_{grade.name}" + f"_{grade.unit}" * bool(grade.unit)
 
 
@@ -275,7 +292,7 @@ def _missing_notes(tonnes: Tonnes) -> Iterator[str]:
 _CLASS_ORDER = ("measured", "indicated", "inferred")
 
 
-class _Key(NamedTuple):
+class RowKey(NamedTuple):
     """What the blocks of a row have in common: domain, class and base of the bench."""
 
     domain: str = ""
@@ -284,40 +301,40 @@ class _Key(NamedTuple):
 
 
 # For each key, a group for each cut-off interval.
-_Groups = dict[_Key, list[Group]]
+Groups = dict[RowKey, list[Group]]
 
 
 def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
     """Return the running sums as a report, with the warnings issued so far."""
-    rows: _Groups = {}
-    domains: _Groups = {}
-    classes: _Groups = {}
-    whole = _empty(tonnage)
+    rows: Groups = {}
+    domains: Groups = {}
+    classes: Groups = {}
+    whole = empty_groups(tonnage)
     for (name, resource_class, bench, step), group in tonnage.groups.items():
-        key = _Key(name, resource_class, bench)
-        rows.setdefault(key, _empty(tonnage))[step].add(group)
-        domains.setdefault(_Key(name), _empty(tonnage))[step].add(group)
-        classes.setdefault(_Key("", resource_class), _empty(tonnage))[step].add(group)
+        key = RowKey(name, resource_class, bench)
+        rows.setdefault(key, empty_groups(tonnage))[step].add(group)
+        domains.setdefault(RowKey(name), empty_groups(tonnage))[step].add(group)
+        classes.setdefault(RowKey("", resource_class), empty_groups(tonnage))[step].add(group)
         whole[step].add(group)
     # A block in several benches or domains counts once.
     for group in (each for groups in (domains, classes) for key in groups for each in groups[key]):
         group.counts = np.zeros_like(group.counts)
     for (name, _, step), counts in tonnage.blocks.items():
-        domains[_Key(name)][step].counts += counts
+        domains[RowKey(name)][step].counts += counts
     for group, counts in zip(whole, sum(tonnage.all_blocks.values(), _none(tonnage)), strict=True):
         group.counts = counts
     for resource_class, tables in tonnage.all_blocks.items():
-        for group, counts in zip(classes.get(_Key("", resource_class), []), tables, strict=False):
+        for group, counts in zip(classes.get(RowKey("", resource_class), []), tables, strict=False):
             group.counts = counts
     return Tonnes(
         rows=_in_order(tonnage, rows),
         domains=_in_order(tonnage, domains),
-        totals=tuple(_rows(tonnage, _Key(), whole)),
+        totals=tuple(_rows(tonnage, RowKey(), whole)),
         blocks=tonnage.rows,
         cutoff_grade=tonnage.wanted.cut,
         bench=tonnage.wanted.bench,
         warnings=tuple(warned),
-        notes=tuple(_notes(tonnage)),
+        notes=tuple(tonnage_notes(tonnage)),
         classification=tonnage.wanted.classification,
         classes=_in_order(tonnage, classes) if tonnage.wanted.classification else (),
     )
@@ -328,17 +345,23 @@ def _none(tonnage: Tonnage) -> NDArray[np.int64]:
     return np.zeros((tonnage.intervals, tonnage.kinds), np.int64)
 
 
-def _empty(tonnage: Tonnage) -> list[Group]:
+def empty_groups(tonnage: Tonnage) -> list[Group]:
     """Return a group without blocks for each cut-off interval."""
     sums = 2 + 2 * len(tonnage.wanted.grades)
     return [Group(counts, [0] * sums) for counts in _none(tonnage)]
 
 
-def _in_order(tonnage: Tonnage, groups: _Groups) -> tuple[TonnesRow, ...]:
+def _in_order(tonnage: Tonnage, groups: Groups) -> tuple[TonnesRow, ...]:
     """Return the rows by domain, class and bench; those without a domain, class or bench last."""
+    keys = keys_in_order(tonnage, groups)
+    return tuple(row for key in keys for row in _rows(tonnage, key, groups[key]))
+
+
+def keys_in_order(tonnage: Tonnage, groups: Iterable[RowKey]) -> list[RowKey]:
+    """Return keys by domain, class and bench; those without a domain, class or bench last."""
     order = {name: place for place, name in enumerate(tonnage.wanted.domains)}
 
-    def place(key: _Key) -> tuple[int, bool, str, bool, int, str, float]:
+    def place(key: RowKey) -> tuple[int, bool, str, bool, int, str, float]:
         name, resource_class, bench = key
         word = resource_class.lower()
         rank = _CLASS_ORDER.index(word) if word in _CLASS_ORDER else len(_CLASS_ORDER)
@@ -348,25 +371,28 @@ def _in_order(tonnage: Tonnage, groups: _Groups) -> tuple[TonnesRow, ...]:
             math.inf if bench is None else bench,
         )  # fmt: skip
 
-    keys = sorted(groups, key=place)
-    return tuple(row for key in keys for row in _rows(tonnage, key, groups[key]))
+    return sorted(groups, key=place)
 
 
-def _rows(tonnage: Tonnage, key: _Key, steps: list[Group]) -> Iterator[TonnesRow]:
-    """Yield a row for all blocks of a key, then a row for each cut-off.
+def _rows(tonnage: Tonnage, key: RowKey, steps: list[Group]) -> Iterator[TonnesRow]:
+    """Yield a row for all blocks of a key, then a row for each cut-off."""
+    for cutoff, group in at_cutoffs(tonnage, steps):
+        yield tonnes_row(tonnage.wanted, key, cutoff, group)
 
-    The row of a cut-off sums the blocks whose grade is at or above the cut-off.
+
+def at_cutoffs(tonnage: Tonnage, steps: list[Group]) -> Iterator[tuple[float | None, Group]]:
+    """Yield None with the sums of all intervals, then each cut-off with its sums.
+
+    The sums of a cut-off are those of the blocks whose grade is at or above the cut-off.
     """
-    above = _empty(tonnage)[:1]
+    above = empty_groups(tonnage)[:1]
     for group in reversed(steps):
         above.append(Group(above[-1].counts, above[-1].sums))
         above[-1].add(group)
-    sums = above[:0:-1]
-    for cutoff, group in zip([None, *tonnage.wanted.cutoffs], sums, strict=True):
-        yield _row(tonnage.wanted, key, cutoff, group)
+    yield from zip([None, *tonnage.wanted.cutoffs], above[:0:-1], strict=True)
 
 
-def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> TonnesRow:
+def tonnes_row(wanted: Wanted, key: RowKey, cutoff: float | None, group: Group) -> TonnesRow:
     """Return a row of the report, rounding each exact sum once."""
     units = [wanted.units.get(name, MetalUnit("")) for name in wanted.grades]
     blocks, no_volume, no_density, *no_grade = group.counts.tolist()
@@ -416,7 +442,7 @@ def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
             raise TableError(message)
 
 
-def _notes(tonnage: Tonnage) -> Iterator[str]:
+def tonnage_notes(tonnage: Tonnage) -> Iterator[str]:
     """Yield notes on cells below detection, on densities, and on labels by their spelling."""
     yield from below_notes(tonnage.below, tonnage.wanted.below_detection)
     yield from tonnage.densities.notes()
