@@ -31,7 +31,7 @@ class BoxFaces(NamedTuple):
     highs: Sequence[Lengths]
 
     @property
-    def count(self) -> int:
+    def boxes(self) -> int:
         """Number of boxes."""
         return len(self.lows[0])
 
@@ -108,7 +108,7 @@ class Overlay:
 
     def pairs(self) -> Iterator[Overlaps]:
         """Yield the pairs of boxes that overlap, in batches; each pair once."""
-        if not (self.first.count and self.second.count):
+        if not (self.first.boxes and self.second.boxes):
             return
         grid = _Grid(self.first, self.second)
         own, other = grid.entries(self.first), grid.entries(self.second)
@@ -125,27 +125,27 @@ class Overlay:
             number = counts[some]
             entry = np.repeat(np.arange(start, stop), number)
             step = np.arange(len(entry)) - np.repeat(np.cumsum(number) - number, number)
-            found = self._overlaps(
+            overlaps = self._overlaps(
                 own.boxes[entry], boxes[begins[entry] + step], own.cells[entry], grid
             )
-            if len(found.first):
-                yield found
+            if len(overlaps.first):
+                yield overlaps
             start = stop
 
     def _overlaps(
         self, first: NDArray[np.intp], second: NDArray[np.intp], cells: Ints, grid: _Grid
     ) -> Overlaps:
         """Return the pairs that overlap, of those whose overlap begins in the cell."""
-        kept = grid.first_common(first, second) == cells
+        mask = grid.first_common(first, second) == cells
         lengths: list[Lengths] = []
         for axis in range(3):
-            first, second = first[kept], second[kept]
-            lengths = [each[kept] for each in lengths]
+            first, second = first[mask], second[mask]
+            lengths = [each[mask] for each in lengths]
             high = np.minimum(self.first.highs[axis][first], self.second.highs[axis][second])
             low = np.maximum(self.first.lows[axis][first], self.second.lows[axis][second])
             lengths.append(high - low)
-            kept = np.asarray(lengths[-1] > 0, np.bool_)
-        return Overlaps(first[kept], second[kept], [each[kept] for each in lengths])
+            mask = np.asarray(lengths[-1] > 0, np.bool_)
+        return Overlaps(first[mask], second[mask], [each[mask] for each in lengths])
 
 
 def _whole(
@@ -166,11 +166,11 @@ def _whole(
         for place, some in enumerate(whole)
     ]
     widest = max((abs(each) for some in numbers for each in some), default=0)
-    kind = np.int64 if 4 * widest < _WIDEST else np.object_
-    arrays = [
-        np.array(some, kind)[inverse.reshape(-1)]
-        for some, (_, inverse) in zip(numbers, distinct, strict=True)
-    ]
+    small = 4 * widest < _WIDEST
+    arrays: list[Lengths] = []
+    for some, (_, inverse) in zip(numbers, distinct, strict=True):
+        values = np.array(some, np.int64) if small else np.array(some, np.object_)
+        arrays.append(values[inverse.reshape(-1)])
     return (arrays[0], arrays[1]), (arrays[2], arrays[3]), Fraction(1, 2 * int(scale))
 
 
@@ -229,7 +229,7 @@ class _Grid:
         place = 0 if faces is self._faces[0] else 1
         lows, spans = self._lows[place], self._spans[place]
         number = spans[0] * spans[1] * spans[2]
-        boxes = np.repeat(np.arange(faces.count), number)
+        boxes = np.repeat(np.arange(faces.boxes), number)
         step = np.arange(len(boxes)) - np.repeat(np.cumsum(number) - number, number)
         cells = np.zeros(len(boxes), np.int64)
         inner = number[boxes]

@@ -191,11 +191,11 @@ class WireframeDifference:
             volume = f"{each.volume:,.10g}"
             number = str(each.shell)
             rows.append([each.version, number, f"{each.triangles:,}", volume, *moved, centre])
-        for name, triangles, volume_sum, moved in (
-            ("old", self.old_triangles, self.old_volume, [self.lost, None]),
-            ("new", self.new_triangles, self.new_volume, [None, self.gained]),
+        for name, triangles, *volumes in (
+            ("old", self.old_triangles, self.old_volume, self.lost, None),
+            ("new", self.new_triangles, self.new_volume, None, self.gained),
         ):
-            cells = ["" if value is None else f"{value:,.10g}" for value in (volume_sum, *moved)]
+            cells = ["" if value is None else f"{value:,.10g}" for value in volumes]
             rows.append([name, "all", f"{triangles:,}", *cells, ""])
         return rows
 
@@ -432,9 +432,9 @@ def greatest_distance(mesh: Mesh, other: Mesh, which: Bools | None = None) -> Fa
             best = float(near.distance[place])
             point, opposite = corners.reshape(-1, 3)[place], near.point[place]
         bounds = _upper_bounds(corners, other, near.triangle.reshape(-1, 3))
-        open_ones = bounds > best * (1 + _CLOSE)
-        settled = max(settled, float(bounds[~open_ones].max(initial=0.0)))
-        corners, bounds = corners[open_ones], bounds[open_ones]
+        unsettled = bounds > best * (1 + _CLOSE)
+        settled = max(settled, float(bounds[~unsettled].max(initial=0.0)))
+        corners, bounds = corners[unsettled], bounds[unsettled]
         if not len(corners) or measured + 4 * len(corners) > _MOST_MEASURED:
             bound = max(best, settled, float(bounds.max(initial=0.0)))
             return Farthest(best, bound, _triple(point), _triple(opposite))
@@ -478,7 +478,7 @@ def _to_triangles(points: Floats, corners: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         height = np.abs(np.einsum("ij,ij->i", normal, points - a)) / np.sqrt(length)
     sides = [_to_segments(points, *ends) for ends in ((a, b), (b, c), (c, a))]
-    return np.where(inside, height, np.min(sides, axis=0))
+    return np.asarray(np.where(inside, height, np.min(sides, axis=0)), np.float64)
 
 
 def _to_segments(points: Floats, starts: Floats, ends: Floats) -> Floats:
@@ -566,10 +566,8 @@ class DomainsDifference:
         labels = sum(change.effect == "labels" for change in self.changes)
         if not self.changes:
             return f"{self.old} and {self.new} list the same domains"
-        verb = "can change" if labels != 1 else "can change"
-        return (
-            f"{counted(len(self.changes), 'change')} from {self.old} to {self.new}; "
-            + (f"{labels:,} {verb} labels" if labels else "no label changes")
+        return f"{counted(len(self.changes), 'change')} from {self.old} to {self.new}; " + (
+            f"{labels:,} can change labels" if labels else "no label changes"
         )
 
     def __str__(self) -> str:
@@ -739,9 +737,7 @@ def _boxes_meet(first: Domain | Stack, second: Domain | Stack) -> bool:
     return bool(((boxes[0][0] <= boxes[1][1]) & (boxes[1][0] <= boxes[0][1])).all())
 
 
-def _units(
-    old: Domains, new: Domains, meshes: list[WireframeDifference]
-) -> Iterator[DomainChange]:
+def _units(old: Domains, new: Domains, meshes: list[WireframeDifference]) -> Iterator[DomainChange]:
     """Yield the changes of keys and meshes of the domains in both lists; collect the meshes."""
     before, after = _ranked(old), _ranked(new)
     compared: dict[tuple[int, int], WireframeDifference] = {}
@@ -792,9 +788,7 @@ def _mesh_changes(
             yield DomainChange(name, "mesh", before.name, after.name, "nothing", text)
 
 
-def _matched(
-    old: Sequence[Mesh], new: Sequence[Mesh]
-) -> Iterable[tuple[Mesh | None, Mesh | None]]:
+def _matched(old: Sequence[Mesh], new: Sequence[Mesh]) -> Iterable[tuple[Mesh | None, Mesh | None]]:
     """Return pairs of an old and a new mesh with the same name; None where there is no such."""
     later = {mesh.name: mesh for mesh in new}
     pairs: list[tuple[Mesh | None, Mesh | None]] = []
@@ -805,5 +799,5 @@ def _matched(
         else:
             rest.append(mesh)
     if len(rest) == len(later) == 1:
-        return [*pairs, (rest[0], *later.values())]
+        return [*pairs, (rest[0], next(iter(later.values())))]
     return [*pairs, *((mesh, None) for mesh in rest), *((None, mesh) for mesh in later.values())]

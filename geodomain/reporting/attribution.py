@@ -1,4 +1,4 @@
-"""Attribute a difference of two models to steps, exactly: sums of models that are partly new.
+"""Attribute the difference of two models to steps, exactly: sums of models that are partly new.
 
 A hybrid model has some properties of the old model, such as its wireframes, and others of the new
 one, such as its densities. A step is the sum over one hybrid minus the sum over the hybrid before.
@@ -7,10 +7,11 @@ one, such as its densities. A step is the sum over one hybrid minus the sum over
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from functools import partial
+from itertools import combinations, pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -141,9 +142,11 @@ def volume_parts(lengths: Sequence[Lengths]) -> list[Floats]:
     [[9.0, 1.2089258196168457e+24], [0.0, 1.0]]
     """
     if any(each.dtype == object or (len(each) and int(each.max()) >= _EXACT) for each in lengths):
-        return _parts_of_integers(math.prod((each.astype(object) for each in lengths), start=1))
-    x, y, z = (each.astype(np.float64) for each in lengths)
-    parts = [part for factor in exact_product(x, y) for part in exact_product(factor, z)]
+        x, y, z = (np.asarray(each, np.object_) for each in lengths)
+        return _parts_of_integers(x * y * z)
+    along_x, along_y, along_z = (each.astype(np.float64) for each in lengths)
+    plan = exact_product(along_x, along_y)
+    parts = [part for factor in plan for part in exact_product(factor, along_z)]
     return [parts[0], *(part for part in parts[1:] if part.any())]
 
 
@@ -173,7 +176,7 @@ class _Terms:
         shape: Shape,
     ) -> None:
         self._parts, self._sides, self._shape = parts, (old, new), shape
-        self._known: dict[tuple[object, ...], list[int]] = {}
+        self._cache: dict[tuple[object, ...], list[int]] = {}
 
     def sums(self, hybrid: Hybrid) -> Sums:
         """Return the sums over the batch for one hybrid."""
@@ -188,26 +191,28 @@ class _Terms:
         )
         for number in range(self._shape.grades):
             key = where, hybrid.density, hybrid.grade, number
-            columns.append(
-                self._sum(("graded", *key), groups, lambda n=number: self._graded(hybrid, n))
+            graded, metal = (
+                partial(self._graded, hybrid, number),
+                partial(self._metal, hybrid, number),
             )
-            columns.append(
-                self._sum(("metal", *key), groups, lambda n=number: self._metal(hybrid, n))
-            )
+            columns.append(self._sum(("graded", *key), groups, graded))
+            columns.append(self._sum(("metal", *key), groups, metal))
         result = self._shape.zero()
         for place, column in enumerate(columns):
             result[:, place] = column
         return result
 
-    def _sum(self, key: tuple[object, ...], groups: Places, terms: object) -> list[int]:
-        if key not in self._known:
-            arrays: Sequence[Floats] = terms()  # type: ignore[operator]
+    def _sum(
+        self, key: tuple[object, ...], groups: Places, terms: Callable[[], Sequence[Floats]]
+    ) -> list[int]:
+        if key not in self._cache:
+            arrays = terms()
             totals = [0] * self._shape.groups
             for array in arrays:
                 some = exact_sums(array, groups, self._shape.groups)
                 totals = [own + more for own, more in zip(totals, some, strict=True)]
-            self._known[key] = totals
-        return self._known[key]
+            self._cache[key] = totals
+        return self._cache[key]
 
     def _groups(self, hybrid: Hybrid) -> Places:
         """Return the group of each block."""
@@ -257,9 +262,7 @@ class HybridSums:
     sums : dict of Hybrid to Sums
     """
 
-    def __init__(
-        self, old: Version, new: Version, shape: Shape, hybrids: Iterable[Hybrid]
-    ) -> None:
+    def __init__(self, old: Version, new: Version, shape: Shape, hybrids: Iterable[Hybrid]) -> None:
         self._old, self._new, self._shape = old, new, shape
         self.sums = {hybrid: shape.zero() for hybrid in hybrids}
 
@@ -367,8 +370,7 @@ def steps_in_order(
     """
     states = sequence_states(factors)
     return [
-        levels[after].combined(levels[before], Fraction(-1))
-        for before, after in zip(states, states[1:], strict=False)
+        levels[after].combined(levels[before], Fraction(-1)) for before, after in pairwise(states)
     ]
 
 
