@@ -74,12 +74,16 @@ from geodomain.query.segments import sort_rays as sort_rays
 from geodomain.query.surfaces import sides as sides
 from geodomain.reporting.compare import Comparison as Comparison
 from geodomain.reporting.compare import compare_files as compare_files
+from geodomain.reporting.difference_results import ModelDifference as ModelDifference
+from geodomain.reporting.differences import diff as diff
 from geodomain.reporting.inspect import Inspection as Inspection
 from geodomain.reporting.inspect import inspect_file as inspect_file
 from geodomain.reporting.notebook import view as view
 from geodomain.reporting.plot import plot_sections as plot_sections
 from geodomain.reporting.report_file import Report as Report
 from geodomain.reporting.report_file import report_file as report_file
+from geodomain.reporting.source_differences import DomainsDifference as DomainsDifference
+from geodomain.reporting.source_differences import WireframeDifference as WireframeDifference
 from geodomain.statistics.by_domain import stats as stats
 from geodomain.statistics.contact_means import Contacts as Contacts
 from geodomain.statistics.contacts import contacts as contacts

@@ -21,18 +21,13 @@ from geodomain.blocks.overlay import Lengths
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.mesh.edges import exact_product
+from geodomain.reporting.difference_settings import DENSITY, GRADE, LATTICE, ORDER, WIREFRAMES
 from geodomain.volumes.tonnage import ONE, exact_sums
 
 # Exact sums: a row for each group of blocks, with volume, tonnes, and for each grade the tonnes
 # that have the grade, and the metal. In units of 2^-1126, as in `exact_sums`.
 Sums: TypeAlias = "NDArray[np.object_]"
 Places: TypeAlias = "NDArray[np.intp]"
-
-# The properties of a model that may be old or new. The last two are not in `Hybrid`: the blocks
-# outside the other model, and the labels that domains do not explain.
-EXTENT, WIREFRAMES, ORDER, LATTICE = "extent", "wireframes", "order", "lattice"
-LABELS, DENSITY, GRADE = "labels", "density", "grade"
-PROPERTIES = (EXTENT, WIREFRAMES, ORDER, LATTICE, LABELS, DENSITY, GRADE)
 
 # Products of a volume, a density and a grade within this range have an exact rounding error.
 _LOWEST, _HIGHEST = 1e-90, 1e90

@@ -5,33 +5,26 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.columns import unit_of_length
 from geodomain.domains.order import DomainsLike
 from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.tables import require_outputs
-from geodomain.errors import TableError, collect_warnings, in_lines
+from geodomain.errors import TableError, collect_warnings
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import file_of, require_page_name, write_columns
 from geodomain.formats.registry import format_of_meshes, head_of
 from geodomain.inputs import MeshLike, is_grid, is_mesh_like
-from geodomain.labelling.settings import LabelSettings, PointKeywords
+from geodomain.labelling.settings import LabelSettings
+from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.reporting.attribution import (
-    DENSITY,
-    EXTENT,
-    GRADE,
-    LABELS,
-    LATTICE,
-    ORDER,
-    PROPERTIES,
-    WIREFRAMES,
     Amounts,
     Factor,
     Scale,
@@ -43,6 +36,29 @@ from geodomain.reporting.attribution import (
     steps_averaged,
     steps_in_order,
     volume_parts,
+)
+from geodomain.reporting.difference_results import (
+    CHANGE,
+    NEW,
+    OLD,
+    ChangedBlocks,
+    DifferenceRow,
+    GradeChange,
+    ModelDifference,
+    Step,
+    VolumeMove,
+)
+from geodomain.reporting.difference_settings import (
+    DENSITY,
+    EXTENT,
+    GRADE,
+    LABELS,
+    LATTICE,
+    ORDER,
+    PROPERTIES,
+    WIREFRAMES,
+    DiffKeywords,
+    DiffSettings,
 )
 from geodomain.reporting.model_versions import (
     DomainPair,
@@ -56,361 +72,31 @@ from geodomain.reporting.model_versions import (
     open_source,
     read_version,
 )
+from geodomain.reporting.sections import wireframes_of
 from geodomain.reporting.source_differences import (
     DomainsDifference,
     WireframeDifference,
     domains_difference,
+    have_same_meshes,
     wireframe_difference,
 )
-from geodomain.result_tables import (
-    ResultColumns,
-    data_frame,
-    html_table,
-    text_table,
-)
-from geodomain.settings import read_keywords, with_keywords
+from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.tables.in_memory import BlockFrame, is_frame
 from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import plain_name
 from geodomain.volumes.tonnage import ONE, MetalUnit, Wanted
-from geodomain.volumes.tonnes import Cutoffs, wanted_of
+from geodomain.volumes.tonnes import Cutoffs, metal_units, wanted_of
 
 if TYPE_CHECKING:
-    import pandas
     from narwhals.typing import IntoDataFrame
 
-OLD, NEW, CHANGE = "old", "new", "difference"
 _USUAL = "domain"
-
-
-class DiffKeywords(PointKeywords, TableKeywords, total=False):
-    """The keywords of `diff` for labelling and for reading tables; all are optional."""
-
-    weld: float | None
-
-
-# --- The result.
-
-
-@dataclass(frozen=True)
-class GradeChange:
-    """A grade and its metal: of a model, or the change by a step.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    mean : float or None
-        Mean grade, weighted by tonnes, or its change; None if the domain has no tonnes with the
-        grade before or after the step.
-    metal : float
-        Metal, or its change.
-    unit : str
-        Unit of the metal; empty if the unit of the grade was not specified.
-    """
-
-    name: str
-    mean: float | None
-    metal: float
-    unit: str = ""
-
-
-@dataclass(frozen=True)
-class DifferenceRow:
-    """The sums of a domain in a model, or their change by a step; each number is rounded once.
-
-    Attributes
-    ----------
-    domain : str
-        The label; empty for blocks without a label, and for the totals.
-    cutoff : float, optional
-        The lowest grade of the blocks that are summed; None if all blocks are summed.
-    step : str
-        "old" or "new" for the sums of a model, the name of a step, or "difference".
-    volume : float
-        Volume in cubed units of the coordinates.
-    tonnes : float, optional
-        Tonnes; None without a density.
-    grades : tuple of GradeChange
-        The grades in the caller's order.
-    exact : Amounts
-        The same numbers as fractions.
-    """
-
-    domain: str
-    cutoff: float | None
-    step: str
-    volume: float
-    tonnes: float | None
-    grades: tuple[GradeChange, ...]
-    exact: Amounts = field(repr=False)
-
-    @property
-    def is_level(self) -> bool:
-        """Whether the row has the sums of a model, not a change."""
-        return self.step in (OLD, NEW)
-
-    def as_dict(self) -> dict[str, object]:
-        """Return plain values; each number is rounded, and exact as numerator/denominator."""
-        exact = self.exact
-        grades = [
-            {
-                "name": grade.name,
-                "unit": grade.unit,
-                "mean": grade.mean,
-                "mean_exact": None if mean is None else str(mean),
-                "metal": grade.metal,
-                "metal_exact": str(metal),
-            }
-            for grade, mean, metal in zip(self.grades, exact.means, exact.metal, strict=True)
-        ]
-        return {
-            "domain": self.domain,
-            "cutoff": self.cutoff,
-            "step": self.step,
-            "volume": self.volume,
-            "volume_exact": str(exact.volume),
-            "tonnes": self.tonnes,
-            "tonnes_exact": None if self.tonnes is None else str(exact.tonnes),
-            "grades": grades,
-        }
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of the attribution.
-
-    Attributes
-    ----------
-    name : str
-        Its name, such as "wireframes", or several names if steps are merged.
-    note : str
-        Why steps are merged; empty if this step is a single one.
-    """
-
-    name: str
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class VolumeMove:
-    """The volume in both models with an old and a new label; `volume` is rounded once."""
-
-    old: str
-    new: str
-    volume: float
-
-
-@dataclass(frozen=True)
-class ChangedBlocks:
-    """Blocks to draw: new ones whose labels changed, and old ones outside the new model.
-
-    Attributes
-    ----------
-    points, sizes : (n, 3) float64
-        World centroids and sizes.
-    axes : (3, 3) float64
-        The directions of the block edges.
-    kinds : list of str
-        The kinds of change, such as "ORE -> WASTE".
-    codes : (n,) int32
-        The kind of each block.
-    rows : (n,) int64
-        The row of each block in its own model, from 0.
-    """
-
-    points: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    axes: NDArray[np.float64]
-    kinds: list[str]
-    codes: NDArray[np.int32]
-    rows: NDArray[np.int64]
-
-
-@dataclass(frozen=True, repr=False)
-class ModelDifference:
-    """The difference of two block models, step by step; ``print`` it for a table.
-
-    Attributes
-    ----------
-    old, new : str
-        Names of the two models.
-    steps : tuple of Step
-        The steps in the order of the attribution.
-    averaged : bool
-        Whether each step is the mean over all orders of the steps.
-    rows : tuple of DifferenceRow
-        For each domain and cut-off: the old model, the steps, the new model and the difference.
-        The exact changes of all steps add up to the exact difference.
-    totals : tuple of DifferenceRow
-        The same for all domains together.
-    moves : tuple of VolumeMove
-        Volume in both models by old and new label.
-    old_blocks, new_blocks : int
-        Numbers of blocks that are summed.
-    cutoff_grade : str
-        The grade to which cut-offs apply; empty if there are no cut-offs.
-    notes : tuple of str
-        How the steps were computed.
-    warnings : tuple of str
-        The warnings that were issued.
-    changed : ChangedBlocks, optional
-        The blocks that a page shows; None if no page was asked for.
-    """
-
-    old: str
-    new: str
-    steps: tuple[Step, ...]
-    averaged: bool
-    rows: tuple[DifferenceRow, ...]
-    totals: tuple[DifferenceRow, ...]
-    moves: tuple[VolumeMove, ...]
-    old_blocks: int
-    new_blocks: int
-    cutoff_grade: str = ""
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    changed: ChangedBlocks | None = None
-
-    def as_dict(self) -> dict[str, object]:
-        """Return plain values, ready for JSON."""
-        return {
-            "kind": "models",
-            "old": self.old,
-            "new": self.new,
-            "old_blocks": self.old_blocks,
-            "new_blocks": self.new_blocks,
-            "steps": [vars(step) for step in self.steps],
-            "averaged": self.averaged,
-            "cutoff_grade": self.cutoff_grade,
-            "rows": [row.as_dict() for row in self.rows],
-            "totals": [row.as_dict() for row in self.totals],
-            "moves": [vars(move) for move in self.moves],
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-        }
-
-    @property
-    def domains(self) -> list[str]:
-        """The labels of `rows`, in order."""
-        return list(dict.fromkeys(row.domain for row in self.rows))
-
-    @property
-    def has_tonnes(self) -> bool:
-        """Whether there is a density, and so tonnes."""
-        return self.totals[0].tonnes is not None
-
-    @property
-    def sentence(self) -> str:
-        """The difference of all domains together, in one sentence."""
-        row = next(row for row in self.totals if row.step == CHANGE and row.cutoff is None)
-        what = f"{row.volume:+,.6g} of volume" if row.tonnes is None else f"{row.tonnes:+,.6g} t"
-        metals = "".join(
-            f", {grade.metal:+,.6g} {grade.unit}".rstrip() + f" of {grade.name}"
-            for grade in row.grades
-        )
-        return f"{self.old} -> {self.new}: {what}{metals}"
-
-    def columns(self) -> ResultColumns:
-        """Return the columns of the table: a row for each domain, cut-off and step.
-
-        The rows of all domains together come last, with the domain "total".
-        """
-        rows = [*self.rows, *self.totals]
-        names = [*(row.domain for row in self.rows), *("total" for _ in self.totals)]
-        columns: dict[str, tuple[str, list[object]]] = {"domain": ("str", [*names])}
-        if self.cutoff_grade:
-            columns["cutoff"] = ("float64", [row.cutoff for row in rows])
-        columns["step"] = ("str", [row.step for row in rows])
-        columns["volume"] = ("float64", [row.volume for row in rows])
-        if self.has_tonnes:
-            columns["tonnes"] = ("float64", [row.tonnes for row in rows])
-        for place, grade in enumerate(self.totals[0].grades):
-            unit = f"_{grade.unit}" * bool(grade.unit)
-            columns[f"mean_{grade.name}"] = ("float64", [row.grades[place].mean for row in rows])
-            metals = [row.grades[place].metal for row in rows]
-            columns[f"metal_{grade.name}{unit}"] = ("float64", [*metals])
-        return cast(ResultColumns, columns)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the table of `columns` as a DataFrame."""
-        columns = self.columns()
-        kinds = {name: None if kind == "str" else kind for name, (kind, _) in columns.items()}
-        return data_frame({name: values for name, (_, values) in columns.items()}, kinds)
-
-    def __str__(self) -> str:
-        """Return the table as text, with notes."""
-        headings, rows = self.table()
-        names = headings.index("volume")
-        return in_lines([*text_table([headings, *rows], names=names), *self.notes])
-
-    def __repr__(self) -> str:
-        """Return the difference in one line."""
-        return f"<ModelDifference: {self.sentence}>"
-
-    def _repr_html_(self) -> str:
-        """Return a table for a notebook."""
-        headings, rows = self.table()
-        notes = [*self.notes, *(f"warning: {text}" for text in self.warnings)]
-        return html_table("Difference", rows, headings=headings, notes=notes)
-
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return a tuple: the headings, and the cells of the rows with rounded numbers."""
-        headings = ["domain", *[f"{self.cutoff_grade} from"] * bool(self.cutoff_grade), "step"]
-        headings += ["volume", *["tonnes"] * self.has_tonnes]
-        for grade in self.totals[0].grades:
-            headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
-        every = [*self.rows, *self.totals]
-        widest = [
-            max((abs(value) for value in column), default=0.0)
-            for column in zip(*(_summed(row) for row in every), strict=True)
-        ]
-        rows = [self._cells(row, row.domain or "(no label)", widest) for row in self.rows]
-        return headings, rows + [self._cells(row, "total", widest) for row in self.totals]
-
-    def _cells(self, row: DifferenceRow, name: str, widest: Sequence[float]) -> list[str]:
-        """Return the cells of a row; `widest` are the largest volume, tonnes and metals."""
-        cells = [name]
-        if self.cutoff_grade:
-            cells.append("" if row.cutoff is None else f"{row.cutoff:g}")
-        sums = [
-            _figure(value, most, signed=not row.is_level)
-            for value, most in zip(_summed(row), widest, strict=True)
-        ]
-        head = 1 + self.has_tonnes
-        cells += [row.step, *sums[:head]]
-        for grade, metal in zip(row.grades, sums[head:], strict=True):
-            sign = "" if row.is_level else "+"
-            mean = "-" if grade.mean is None else f"{grade.mean:{sign}.6g}"
-            cells += [mean if grade.mean else mean.removeprefix("+"), metal]
-        return cells
-
-
-def _summed(row: DifferenceRow) -> list[float]:
-    """Return the volume, the tonnes if there are any, and the metals of a row."""
-    tonnes = [] if row.tonnes is None else [row.tonnes]
-    return [row.volume, *tonnes, *(grade.metal for grade in row.grades)]
-
-
-# Digits of the largest number of a column; smaller ones have as many decimals.
-_DIGITS = 10
-
-
-def _figure(value: float, largest: float, *, signed: bool) -> str:
-    """Return a sum as text, with the decimals that ten digits of the largest sum leave."""
-    places = _DIGITS - 1 - math.floor(math.log10(largest)) if largest else 0
-    number = round(value, places) + 0.0
-    return f"{number:{'+' if signed and number else ''},.10g}"
-
 
 Difference: TypeAlias = ModelDifference | WireframeDifference | DomainsDifference
 
 
-# --- The verb.
-
-
-@with_keywords(LabelSettings, DiffKeywords, table=TableKeywords)
+@with_keywords((DiffSettings, LabelSettings), DiffKeywords, table=TableKeywords)
 def diff(
     old: ModelLike | MeshLike | DomainsLike,
     new: ModelLike | MeshLike | DomainsLike,
@@ -418,15 +104,10 @@ def diff(
     domains: tuple[DomainsLike, DomainsLike] | None = None,
     density: str | float | None = None,
     grade: str | Sequence[str] = (),
-    new_density: str | float | None = None,
-    new_grade: Mapping[str, str] | None = None,
     column: str | None = None,
-    new_column: str | None = None,
     cutoff: Cutoffs | None = None,
     grade_unit: str | Mapping[str, str] | None = None,
     density_unit: str | None = None,
-    steps: str | Sequence[str] | None = None,
-    average_orders: bool = False,
     output: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     chart: str | os.PathLike[str] | None = None,
@@ -464,20 +145,10 @@ def diff(
         As for `tonnes`. Without a density, only volumes are compared.
     grade : str or sequence of str
         Columns of grades, as for `tonnes`.
-    new_density : str or float, optional
-        The density of the new model. [default: `density`]
-    new_grade : mapping of str to str, optional
-        Columns of the new model whose names differ, by the name in the old model.
-    column, new_column : str, optional
-        Label columns of the two models. [default: "domain" where there is such a column; for the
-        new model also `column`]
+    column : str, optional
+        Label column of both models. [default: "domain", where there is such a column]
     cutoff, grade_unit, density_unit
         As for `tonnes`.
-    steps : str or sequence of str, optional
-        The order of the steps, as seven names, or as a text with commas. [default: "extent,
-        wireframes, order, lattice, labels, density, grade"]
-    average_orders : bool
-        Whether each step is the mean of its changes over all orders of the steps.
     output : path, optional
         File for the table: .csv, .parquet or .xlsx; "-" is CSV on stdout.
     report : path, optional
@@ -534,76 +205,55 @@ def diff(
     grade 0.0 500.0
     new 2000.0 5000.0
     """
+    settings = read_keywords(DiffSettings, keywords, DiffKeywords)
     label_settings = read_keywords(LabelSettings, keywords, DiffKeywords)
-    options = table_options(
-        **{name: value for name, value in keywords.items() if name in TableKeywords.__annotations__}  # type: ignore[arg-type]
-    )
+    options = table_options(**among(TableKeywords, keywords))
     inputs = [each for each in (old, new, *(domains or ())) if _is_path(each)]
     require_outputs([output], inputs, overwrite=overwrite, formats="columns", chart=chart)
     if report is not None:
         require_page_name(os.fspath(report))
         require_outputs([report], inputs, overwrite=overwrite, formats="any")
-    kind = _kind_of_both(old, new)
+    kind = require_kind(
+        old, new, domains=domains, density=density, grade=grade, chart=chart, **keywords
+    )
     with collect_warnings() as warned, show_progress(progress, "comparing") as told:
         result: Difference
         if kind == "model":
-            plan = _Plan(
-                cast(ModelLike, old), cast(ModelLike, new), domains, density, grade, new_density,
-                new_grade, column, new_column, cutoff, grade_unit, density_unit, steps,
-                average_orders, label_settings, options,
-            )  # fmt: skip
+            amounts = _Amounts(density, grade, column, cutoff, grade_unit, density_unit)
+            models = cast("tuple[ModelLike, ModelLike]", (old, new))
+            plan = _Plan(models, domains, amounts, settings, label_settings, options)
             result = plan.difference(told, draws=report is not None)
             result = replace(result, warnings=tuple(warned))
         else:
-            _refuse_model_settings(
-                kind,
-                {
-                    "domains": domains, "density": density, "grade": grade, "cutoff": cutoff,
-                    "steps": steps, "average_orders": average_orders, "chart": chart,
-                    "column": column,
-                },
-            )  # fmt: skip
             result = (
                 wireframe_difference(cast(MeshLike, old), cast(MeshLike, new))
                 if kind == "wireframe"
                 else domains_difference(cast(DomainsLike, old), cast(DomainsLike, new))
             )
-    _write(result, output, report, chart, title, overwrite=overwrite)
+    if output is not None:
+        write_columns(result.columns(), output, overwrite=overwrite)
+    if report is not None:
+        from geodomain.reporting.difference_page import write_page
+
+        sources = {OLD: old, NEW: new}
+        if domains is not None:
+            sources |= {"old domains": domains[0], "new domains": domains[1]}
+        files = [
+            (what, file_of(os.fspath(each)))
+            for what, each in sources.items()
+            if isinstance(each, str | os.PathLike)
+        ]
+        unit = unit_of_length(density_unit)
+        write_page(result, report, title, files, unit=unit, overwrite=overwrite)
+    if chart is not None:
+        from geodomain.reporting.difference_page import write_chart
+
+        write_chart(cast(ModelDifference, result), chart, overwrite=overwrite)
     return result
 
 
 def _is_path(thing: object) -> bool:
     return isinstance(thing, str | os.PathLike)
-
-
-def _write(
-    result: Difference,
-    output: str | os.PathLike[str] | None,
-    report: str | os.PathLike[str] | None,
-    chart: str | os.PathLike[str] | None,
-    title: str | None,
-    *,
-    overwrite: bool,
-) -> None:
-    """Write the table, the page and the chart that the caller asked for."""
-    if output is not None:
-        write_columns(result.columns(), output, overwrite=overwrite)
-    if report is not None or chart is not None:
-        from geodomain.reporting import difference_page
-
-        if report is not None:
-            difference_page.write_page(result, report, title, overwrite=overwrite)
-        if chart is not None:
-            assert isinstance(result, ModelDifference)
-            difference_page.write_chart(result, Path(chart), overwrite=overwrite)
-
-
-def _refuse_model_settings(kind: str, settings: Mapping[str, object]) -> None:
-    """Raise ValueError if a setting for block models is given for wireframes or domains."""
-    wrong = [name for name, value in settings.items() if value not in (None, (), False)]
-    if wrong:
-        message = f"{wrong[0]}= is for two block models, and these are {_KINDS[kind][1]}"
-        raise ValueError(message)
 
 
 # What is compared: one, and several of them.
@@ -614,12 +264,26 @@ _KINDS = {
 }
 
 
-def _kind_of_both(old: object, new: object) -> str:
-    """Return the kind of both things; raise ValueError if they have different kinds."""
+def require_kind(old: object, new: object, **settings: object) -> str:
+    """Return what two things are: "model", "wireframe" or "domains".
+
+    Raises
+    ------
+    ValueError
+        If they are of different kinds, or if a setting for models is given for other things.
+    """
     kinds = [_kind(old), _kind(new)]
     if kinds[0] != kinds[1]:
         first, second = (_KINDS[kind][0] for kind in kinds)
-        message = f"old= is {first}, and new= is {second}: compare two things of the same kind"
+        message = (
+            f"the old one is {first}, and the new one is {second}: compare two things of the same "
+            "kind"
+        )
+        raise ValueError(message)
+    own = {"domains", "density", "grade", "chart", *DiffSettings.__dataclass_fields__}
+    wrong = [name for name, value in settings.items() if name in own and value]
+    if kinds[0] != "model" and wrong:
+        message = f"{wrong[0]}= is for block models, and these are {_KINDS[kinds[0]][1]}"
         raise ValueError(message)
     return kinds[0]
 
@@ -673,58 +337,56 @@ def _label_column(source: _Source, column: str | None) -> str:
     return _USUAL if _USUAL in plain else ""
 
 
+class _Amounts(NamedTuple):
+    """The arguments of `diff` that are those of `tonnes`."""
+
+    density: str | float | None
+    grade: str | Sequence[str]
+    column: str | None
+    cutoff: Cutoffs | None
+    grade_unit: str | Mapping[str, str] | None
+    density_unit: str | None
+
+
 class _Plan:
     """The steps between two models, from the settings of `diff`, and their sums."""
 
     def __init__(
         self,
-        old: ModelLike,
-        new: ModelLike,
+        models: tuple[ModelLike, ModelLike],
         domains: tuple[DomainsLike, DomainsLike] | None,
-        density: str | float | None,
-        grade: str | Sequence[str],
-        new_density: str | float | None,
-        new_grade: Mapping[str, str] | None,
-        column: str | None,
-        new_column: str | None,
-        cutoff: Cutoffs | None,
-        grade_unit: str | Mapping[str, str] | None,
-        density_unit: str | None,
-        steps: str | Sequence[str] | None,
-        averaged: bool,
-        settings: LabelSettings,
+        amounts: _Amounts,
+        settings: DiffSettings,
+        label_settings: LabelSettings,
         options: TableOptions,
     ) -> None:
-        self._models, self._averaged, self._settings = (old, new), averaged, settings
-        self._options, self._has_density = options, density is not None
-        self._order = _step_order(steps)
-        sources = [
+        self._models, self._settings, self._labelling = models, settings, label_settings
+        self._options, self._has_density = options, amounts.density is not None
+        self._sources = [
             _look_at(each, options, f"the {usual} table")
-            for each, usual in ((old, OLD), (new, NEW))
+            for each, usual in zip(models, (OLD, NEW), strict=True)
         ]
-        self._sources = sources
         columns = [
-            _label_column(sources[0], column),
-            _label_column(sources[1], new_column or column),
+            _label_column(source, column)
+            for source, column in zip(
+                self._sources, (amounts.column, settings.new_column or amounts.column), strict=True
+            )
         ]
-        _require_labels(sources, columns, domains=domains is not None)
-        self._wanted = _wanted_pair(
-            columns, density, grade, new_density, new_grade, cutoff, grade_unit, density_unit,
-            options,
-        )  # fmt: skip
-        self._pair = None if domains is None else _domain_pair(domains, settings)
+        _require_labels(self._sources, columns, domains=domains is not None)
+        self._wanted = _wanted_pair(columns, amounts, settings, options)
+        self._pair = None if domains is None else _domain_pair(domains, label_settings)
         self._factors, self._steps = _factors(
-            self._order,
+            settings.order,
             has_domains=domains is not None,
             has_labels=any(columns),
             has_density=self._has_density,
             has_grade=bool(self._wanted[0].grades),
-            same_axes=have_same_axes(sources[0].axes, sources[1].axes),
+            same_axes=have_same_axes(self._sources[0].axes, self._sources[1].axes),
         )
 
     def difference(self, progress: Progress | None, *, draws: bool) -> ModelDifference:
         """Read both models, sum the hybrids, and return the result."""
-        states = (all_states if self._averaged else sequence_states)(self._factors)
+        states = (all_states if self._settings.average_orders else sequence_states)(self._factors)
         models = [self._read(number, states, progress) for number in (0, 1)]
         pair = ModelPair(models[0], models[1], self._wanted, self._pair)
         sums, moves, drawn = pair.sums(states, tracks=draws)
@@ -741,7 +403,12 @@ class _Plan:
         for state in states:
             for label, step, row in cumulated(sums[state], pair.shape):
                 levels.setdefault((label, step), {})[state] = amounts_of(row, scale)
-        order = self._label_order(pair)
+        # A label without a volume in any hybrid, such as that of missing centroids, has no rows.
+        order = [
+            label
+            for label in self._label_order(pair)
+            if any(amounts.volume for amounts in levels[label, 0].values())
+        ]
         rows = [
             row
             for label in order
@@ -757,7 +424,7 @@ class _Plan:
             models[0].name,
             models[1].name,
             tuple(self._steps),
-            self._averaged,
+            self._settings.average_orders,
             tuple(rows),
             tuple(totals),
             _moves(moves, pair, order, unit),
@@ -766,7 +433,7 @@ class _Plan:
             wanted.cut,
             tuple(self._notes(pair)),
             (),
-            None if drawn is None else _changed_blocks(pair, drawn),
+            None if drawn is None else _changed_blocks(pair, drawn, self._pair),
         )
 
     def _read(
@@ -782,7 +449,7 @@ class _Plan:
             columns,
             self._pair,
             sorted(keys),
-            threads=self._settings.threads,
+            threads=self._labelling.threads,
             progress=progress,
             name=self._sources[number].name,
         )
@@ -791,7 +458,7 @@ class _Plan:
         self, domain: str, step: int, levels: Mapping[frozenset[str], Amounts]
     ) -> Iterator[DifferenceRow]:
         """Yield the rows of a domain and a cut-off."""
-        add_up = steps_averaged if self._averaged else steps_in_order
+        add_up = steps_averaged if self._settings.average_orders else steps_in_order
         changes = add_up(self._factors, levels)
         first, last = levels[frozenset()], levels[sequence_states(self._factors)[-1]]
         names = [OLD, *(factor.name for factor in self._factors), NEW, CHANGE]
@@ -835,7 +502,7 @@ class _Plan:
         names = ", ".join(factor.name for factor in self._factors)
         if len(self._factors) == 1:
             yield f"there is one step: {names}"
-        elif self._averaged:
+        elif self._settings.average_orders:
             orders = math.factorial(len(self._factors))
             yield (
                 f"each step is its mean over all {orders:,} orders of {names}; the steps add up "
@@ -884,19 +551,6 @@ def _rounded(value: Fraction) -> float:
         raise TableError(message) from None
 
 
-def _step_order(steps: str | Sequence[str] | None) -> list[str]:
-    """Return the order of the properties; raise ValueError unless each occurs once."""
-    if steps is None:
-        return list(PROPERTIES)
-    names = [name.strip() for name in (steps.split(",") if isinstance(steps, str) else steps)]
-    if sorted(names) != sorted(PROPERTIES):
-        message = (
-            f"steps= is {','.join(names)!r}; it must have each of {', '.join(PROPERTIES)} once"
-        )
-        raise ValueError(message)
-    return names
-
-
 def _require_labels(sources: Sequence[_Source], columns: Sequence[str], *, domains: bool) -> None:
     """Raise TableError if only one model has labels, and no domains are given."""
     if domains or bool(columns[0]) == bool(columns[1]):
@@ -905,49 +559,45 @@ def _require_labels(sources: Sequence[_Source], columns: Sequence[str], *, domai
     keyword = "new_column=" if lacking else "column="
     message = (
         f"{sources[lacking].name} has no column {_USUAL!r}, and {sources[other].name} has labels: "
-        f"name its label column with {keyword}, or give domains="
+        f"name its label column with {keyword}, or give the domains of both models"
     )
     raise TableError(message)
 
 
 def _wanted_pair(
-    columns: Sequence[str],
-    density: str | float | None,
-    grade: str | Sequence[str],
-    new_density: str | float | None,
-    new_grade: Mapping[str, str] | None,
-    cutoff: Cutoffs | None,
-    grade_unit: str | Mapping[str, str] | None,
-    density_unit: str | None,
-    options: TableOptions,
+    columns: Sequence[str], amounts: _Amounts, settings: DiffSettings, options: TableOptions
 ) -> tuple[Wanted, Wanted]:
     """Check the settings of sums, and return them for the old and for the new model."""
-    if density is None and (grade or new_density is not None or density_unit is not None):
+    density, unit = amounts.density, amounts.density_unit
+    if density is None and (amounts.grade or settings.new_density is not None or unit is not None):
         message = (
             "tonnes and grades need the densities of both models: give density=, as a column or "
             "a number"
         )
         raise ValueError(message)
-    old = wanted_of(
-        columns[0], 1.0 if density is None else density, grade, None, cutoff, None, grade_unit,
-        options.below_detection, density_unit, None, None,
-    )  # fmt: skip
-    renamed = dict(new_grade or {})
+
+    def wanted(
+        column: str, density: str | float, grade: str | Sequence[str], cutoff: Cutoffs | None
+    ) -> Wanted:
+        return wanted_of(
+            column, density, grade, None, cutoff, None, None, options.below_detection, unit, None,
+            None,
+        )  # fmt: skip
+
+    old = wanted(columns[0], 1.0 if density is None else density, amounts.grade, amounts.cutoff)
+    old = replace(old, units=metal_units(amounts.grade_unit, old.grades))
+    renamed = dict(settings.new_grade or {})
     if not renamed.keys() <= set(old.grades):
         message = (
             f"new_grade= renames {', '.join(renamed)}; it must rename grades "
             f"({', '.join(old.grades) or 'there is none'})"
         )
         raise ValueError(message)
-    names = {name: renamed.get(name, name) for name in old.grades}
-    # `wanted_of` checks the new density as it does the old one.
-    new = wanted_of(
-        columns[1], old.density if new_density is None else new_density, [*names.values()], None,
-        {names[old.cut]: [*old.cutoffs]} if old.cut else None, None,
-        None, options.below_detection, density_unit, None, None,
-    )  # fmt: skip
-    units = {names[name]: unit for name, unit in old.units.items()}
-    return old, replace(new, grades=tuple(names.values()), units=units, spelled=old.spelled)
+    names = [renamed.get(name, name) for name in old.grades]
+    new_density = old.density if settings.new_density is None else settings.new_density
+    new = wanted(columns[1], new_density, names, None)
+    cut = renamed.get(old.cut, old.cut)
+    return old, replace(new, grades=tuple(names), cut=cut, cutoffs=old.cutoffs, spelled=old.spelled)
 
 
 def _domain_pair(domains: tuple[DomainsLike, DomainsLike], settings: LabelSettings) -> DomainPair:
@@ -1032,7 +682,7 @@ def _moves(
 _COVERED = 1e-9
 
 
-def _changed_blocks(pair: ModelPair, drawn: Drawn) -> ChangedBlocks:
+def _changed_blocks(pair: ModelPair, drawn: Drawn, domains: DomainPair | None) -> ChangedBlocks:
     """Return the new blocks whose label changed, and the old blocks outside the new model.
 
     A new block with several old labels gets the change with the largest volume.
@@ -1062,13 +712,38 @@ def _changed_blocks(pair: ModelPair, drawn: Drawn) -> ChangedBlocks:
         for each, covered in zip(faces, (drawn.new_covered, drawn.covered), strict=True)
     ]
     added, removed = (np.flatnonzero(share < _COVERED) for share in shares)
-    parts = [(new, block, moved), (new, added, [code(f"only in {new.name}")] * len(added))]
-    parts.append((old, removed, [code(f"only in {old.name}")] * len(removed)))
+    parts = [(1, block, moved), (1, added, [code(f"only in {new.name}")] * len(added))]
+    parts.append((0, removed, [code(f"only in {old.name}")] * len(removed)))
+    owners = [pair.models[number] for number, *_ in parts]
     return ChangedBlocks(
-        np.concatenate([model.points[rows] for model, rows, _ in parts]),
-        np.concatenate([model.sizes[rows] for model, rows, _ in parts]),
+        np.concatenate(
+            [model.points[rows] for model, (_, rows, _) in zip(owners, parts, strict=True)]
+        ),
+        np.concatenate(
+            [model.sizes[rows] for model, (_, rows, _) in zip(owners, parts, strict=True)]
+        ),
         new.axes,
         [*kinds],
         np.concatenate([np.array(codes, np.int32) for *_, codes in parts]),
-        np.concatenate([model.rows[rows] for model, rows, _ in parts]),
+        np.concatenate(
+            [model.rows[rows] for model, (_, rows, _) in zip(owners, parts, strict=True)]
+        ),
+        (old.name, new.name),
+        np.concatenate([np.full(len(rows), number, np.int32) for number, rows, _ in parts]),
+        {} if domains is None else _changed_wireframes(domains),
     )
+
+
+def _changed_wireframes(domains: DomainPair) -> dict[str, Sequence[Mesh]]:
+    """Return the old and the new meshes of the domains whose meshes differ."""
+    old, new = (wireframes_of(each) for each in domains.lists)
+    changed: dict[str, Sequence[Mesh]] = {}
+    for name in dict.fromkeys([*old, *new]):
+        pair = old.get(name, ()), new.get(name, ())
+        if not have_same_meshes(*pair):
+            changed |= {
+                f"{name}, {which}": meshes
+                for which, meshes in zip((OLD, NEW), pair, strict=True)
+                if meshes
+            }
+    return changed

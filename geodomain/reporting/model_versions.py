@@ -28,9 +28,6 @@ from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.progress import Progress
 from geodomain.reporting.attribution import (
-    EXTENT,
-    LABELS,
-    PROPERTIES,
     HybridSums,
     Places,
     Shape,
@@ -42,6 +39,7 @@ from geodomain.reporting.attribution import (
     volume_parts,
 )
 from geodomain.reporting.blocks import spacing_of
+from geodomain.reporting.difference_settings import EXTENT, LABELS, PROPERTIES
 from geodomain.reporting.source_differences import by_priority, name_of_unit
 from geodomain.tables.conditions import Column
 from geodomain.tables.in_memory import NAME, BlockFrame

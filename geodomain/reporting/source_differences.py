@@ -273,6 +273,13 @@ def _same_triangles(old: Mesh, new: Mesh) -> tuple[Bools, Bools]:
     return np.isin(first, second), np.isin(second, first)
 
 
+def have_same_meshes(old: Sequence[Mesh], new: Sequence[Mesh]) -> bool:
+    """Return whether two lists of meshes have the same triangles, mesh by mesh."""
+    return len(old) == len(new) and all(
+        mask.all() for pair in zip(old, new, strict=True) for mask in _same_triangles(*pair)
+    )
+
+
 class _Volumes(NamedTuple):
     """Volumes of two versions of a solid, and the shells of both."""
 
