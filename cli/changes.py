@@ -84,7 +84,7 @@ def diff(
     interrupted.
     """
     from geodomain.reporting.differences import diff as explain
-    from geodomain.reporting.differences import require_kind
+    from geodomain.reporting.differences import require_request
 
     options.require_table(arguments)
     options.require_settings(DiffSettings, arguments)
@@ -101,7 +101,7 @@ def diff(
         message = "--grade needs --density: means and metal are weighted by tonnes"
         raise click.UsageError(message)
     try:
-        require_kind(old, new, domains=domains, **arguments)
+        require_request(old, new, domains=domains, **arguments)
     except GeodomainError:
         raise
     except ValueError as error:

@@ -73,6 +73,7 @@ def keywords() -> dict[str, str]:
     """
     from geodomain.drillholes.settings import HoleSettings
     from geodomain.labelling.settings import LabelSettings
+    from geodomain.reporting.difference_settings import DiffSettings
     from geodomain.statistics.settings import ContactSettings, ReportSettings
     from geodomain.tables.settings import TableSettings
 
@@ -82,6 +83,7 @@ def keywords() -> dict[str, str]:
         *fields(HoleSettings),
         *fields(ReportSettings),
         *fields(ContactSettings),
+        *fields(DiffSettings),
     )
     names = (
         *(entry.name for entry in settings),

@@ -143,10 +143,10 @@ def _cut_axis(name: str, low: float, high: float) -> Axis:
     step = whole.ticks[1][0] - whole.ticks[0][0]
     first = int(np.ceil(low / step))
     marks = [round(step * place, 12) for place in range(first, int(np.floor(high / step)) + 1)]
-    # Rounded texts must differ, or the ticks would not tell values apart.
     texts = [short(mark) for mark in marks]
-    if len(set(texts)) < len(texts):
-        texts = [f"{mark:,.10g}" for mark in marks]
+    if len(set(texts)) < len(texts):  # four digits do not tell the ticks apart
+        size, unit = (1e6, " M") if max(map(abs, marks)) >= 1e6 else (1.0, "")
+        texts = [f"{mark / size:,.8g}{unit}" for mark in marks]
     return Axis(name, low, high, list(zip(marks, texts, strict=True)))
 
 

@@ -213,7 +213,7 @@ def diff(
     if report is not None:
         require_page_name(os.fspath(report))
         require_outputs([report], inputs, overwrite=overwrite, formats="any")
-    kind = require_kind(
+    kind = require_request(
         old, new, domains=domains, density=density, grade=grade, chart=chart, **keywords
     )
     with collect_warnings() as warned, show_progress(progress, "comparing") as told:
@@ -264,13 +264,14 @@ _KINDS = {
 }
 
 
-def require_kind(old: object, new: object, **settings: object) -> str:
+def require_request(old: object, new: object, **settings: object) -> str:
     """Return what two things are: "model", "wireframe" or "domains".
 
     Raises
     ------
     ValueError
-        If they are of different kinds, or if a setting for models is given for other things.
+        If they are of different kinds, if a setting for models is given for other things, or if
+        `new_grade` renames a column that is not a grade.
     """
     kinds = [_kind(old), _kind(new)]
     if kinds[0] != kinds[1]:
@@ -284,6 +285,15 @@ def require_kind(old: object, new: object, **settings: object) -> str:
     wrong = [name for name, value in settings.items() if name in own and value]
     if kinds[0] != "model" and wrong:
         message = f"{wrong[0]}= is for block models, and these are {_KINDS[kinds[0]][1]}"
+        raise ValueError(message)
+    grade = settings.get("grade") or ()
+    grades = [grade] if isinstance(grade, str) else cast("Sequence[str]", grade)
+    renamed = cast("Mapping[str, str]", settings.get("new_grade") or {})
+    if not renamed.keys() <= {*grades}:
+        message = (
+            f"new_grade= renames {', '.join(renamed)}; it must rename a grade "
+            f"({', '.join(grades) or 'there is none'})"
+        )
         raise ValueError(message)
     return kinds[0]
 
@@ -586,13 +596,7 @@ def _wanted_pair(
 
     old = wanted(columns[0], 1.0 if density is None else density, amounts.grade, amounts.cutoff)
     old = replace(old, units=metal_units(amounts.grade_unit, old.grades))
-    renamed = dict(settings.new_grade or {})
-    if not renamed.keys() <= set(old.grades):
-        message = (
-            f"new_grade= renames {', '.join(renamed)}; it must rename grades "
-            f"({', '.join(old.grades) or 'there is none'})"
-        )
-        raise ValueError(message)
+    renamed = settings.new_grade or {}
     names = [renamed.get(name, name) for name in old.grades]
     new_density = old.density if settings.new_density is None else settings.new_density
     new = wanted(columns[1], new_density, names, None)

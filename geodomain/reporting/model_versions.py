@@ -396,7 +396,8 @@ def read_version(
             "to compare: name the size columns, or give the sizes, with dx=, dy= and dz="
         )
         raise TableError(message)
-    require_known_turn(result.points, result.sizes, frame, result.name, "compared")
+    if not result.is_turned:
+        require_known_turn(result.points, result.sizes, frame, result.name, "compared")
     for sentence in (*gathering.notes(), *_warnings(result, columns, times)):
         warn(f"{result.name}: {sentence}")
     return result

@@ -242,9 +242,11 @@ def wireframe_difference(old: MeshLike, new: MeshLike) -> WireframeDifference:
     before, after = as_mesh(old), as_mesh(new)
     in_new, in_old = _same_triangles(before, after)
     volumes, note = _volumes(before, after, same=bool(in_new.all() and in_old.all()))
+    names = before.name, after.name
+    if names[0] == names[1]:
+        names = f"the old {names[0]}", f"the new {names[1]}"
     return WireframeDifference(
-        before.name,
-        after.name,
+        *names,
         len(before.triangles),
         len(after.triangles),
         int(in_old.sum()),
