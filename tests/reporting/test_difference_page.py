@@ -13,7 +13,6 @@ from wireframes import box
 from geodomain import Domain, Domains, ModelDifference, diff, write_mesh
 from geodomain.reporting.difference_page import waterfalls
 
-
 pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 
 
