@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from geodomain import __version__
 from geodomain.cli.console import WANTED, exit_codes, refuse_own_input, wants_json, warnings_last
 from geodomain.cli.help import did_you_mean
 from geodomain.cli.options import CONTEXT, with_memory
@@ -136,7 +137,7 @@ Example:
     epilog=_EXAMPLE,
     context_settings=CONTEXT,
 )
-@click.version_option(None, "-V", "--version", package_name="geodomain")
+@click.version_option(__version__, "-V", "--version")
 def main() -> None:
     """Label geological block models: which blocks lie inside which wireframe, exactly.
 

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -64,54 +64,41 @@ _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
 
 
+# Keywords whose options have other names.
+_OTHER_OPTIONS = {
+    "domains": "--solid",
+    "holes": "--collar",
+    "replace": "--replace-column",
+    "samples": "--intervals",
+}
+
+
 @cache
 def keywords() -> dict[str, str]:
     """Return a dict: for each keyword in messages of the library (`x=`), the option (`--x`).
 
-    The modules with the settings are imported inside this function, because most commands print
-    no such message.
+    All commands are imported inside this function, because most runs print no such message.
     """
-    from geodomain.drillholes.settings import HoleSettings
-    from geodomain.labelling.settings import LabelSettings
-    from geodomain.reporting.difference_settings import DiffSettings
-    from geodomain.statistics.settings import ContactSettings, ReportSettings
-    from geodomain.tables.settings import TableSettings
+    from geodomain.cli import main
 
-    settings = (
-        *fields(LabelSettings),
-        *fields(TableSettings),
-        *fields(HoleSettings),
-        *fields(ReportSettings),
-        *fields(ContactSettings),
-        *fields(DiffSettings),
-    )
-    names = (
-        *(entry.name for entry in settings),
-        *("start", "end", "vertex_type", "ray_type"),
-        *("bench", "output", "overwrite", "take_over", "devices", "blocks"),
-        *("count", "fit", "margin", "fill", "size"),
-        *("collar", "survey", "intervals", "min_length", "pierce", "coordinates"),
-        *("within", "twin", "curve", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff"),
-        *("classes", "scale", "paper", "prepared_by", "unit"),
-        *("scheduler", "density", "density_unit", "proportion", "between", "chart"),
-        "classification",
-        *("feature", "orientations", "logged", "name_by", "max_gap"),
-        *("resolution", "extensive", "parent", "scheme", "minimum", "only", "smooth"),
-    )
+    options = (param for command in _commands(main) for param in command.params)
     named = {
-        entry.name: f"--{entry.metadata['option']}"
-        for entry in fields(HoleSettings)
-        if isinstance(entry.metadata["option"], str)
+        str(option.name): next(name for name in option.opts if name.startswith("--"))
+        for option in options
+        if isinstance(option, click.Option)
     }
-    others = {
-        "domains": "--solid",
-        "replace": "--replace-column",
-        "holes": "--collar",
-        "samples": "--intervals",
-        "target": "--for",
-        "values": "--value",
-    }
-    return {name: "--" + name.replace("_", "-") for name in names} | named | others
+    return named | _OTHER_OPTIONS
+
+
+def _commands(group: click.Group) -> Iterator[click.Command]:
+    """Yield the commands of a group, and those of the groups in it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _commands(command)
+        elif command is not None:
+            yield command
 
 
 @cache
@@ -142,7 +129,8 @@ def as_options(message: str) -> str:
     'name them with --x and --y, or use --backend cpu'
     """
     message = message.replace("GEODOMAIN_MEMORY=", "--memory ").replace(_ALLOWS, "--memory allows")
-    return _words().sub(_options, re.sub(_WELD, _weld_command, message))
+    message = re.sub(_WELD, _weld_command, message)
+    return _words().sub(_options, message) if "=" in message else message
 
 
 def _options(match: re.Match[str]) -> str:

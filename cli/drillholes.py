@@ -186,7 +186,7 @@ _SAMPLE_COLUMNS = {
     "that contains most of its length (majority).  [default: middle]",
 )
 @click.option(
-    "--split", is_flag=True, help="With --collar: split intervals wherever they cross a wall."
+    "--split", is_flag=True, help="With --collar: split intervals wherever they cross a wireframe."
 )
 @min_length_option(
     "With --split: do not split off parts shorter than this; the summary gives their number.  "
@@ -408,8 +408,9 @@ def contacts(samples: str, as_json: bool, quiet: bool, **arguments: Any) -> None
     of the middle of the sample.
 
     The 95 % confidence intervals treat each hole, not each sample, as one observation, because
-    samples of one hole resemble each other. The step is the mean difference between the two sides
-    in the holes that have samples on both. An interval needs at least 5 holes.
+    samples of one hole resemble each other. The summary gives the step in grade at the contact: the
+    mean difference between the two sides, from the holes that have samples on both sides. A
+    confidence interval needs at least 5 holes.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -483,7 +484,9 @@ def holes() -> None:
 @options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
 @_surface_option
 @options.list_option
-@options.output_option("OUT.csv", "File for stays in solids, .csv or .xlsx; - is stdout.")
+@options.output_option(
+    "OUT.csv", "File for the parts of holes inside solids, .csv or .xlsx; - is stdout."
+)
 @click.option(
     "--pierce",
     metavar="OUT.csv",
@@ -623,7 +626,7 @@ def _value_of(text: str) -> tuple[str, float]:
 @options.machine_options
 @options.report_options
 def surface_points(as_json: bool, quiet: bool, **arguments: Any) -> None:
-    """Write points of surfaces along drillholes, as LoopStructural or GemPy reads them.
+    """Write the points where drillholes meet surfaces, for LoopStructural or GemPy.
 
     A point is where a hole goes through a surface or a wall of a solid, or where a logged code
     changes (--logged). At a wireframe, the orientation is the normal of the triangle: upwards for a
@@ -723,8 +726,8 @@ def check(as_json: bool, quiet: bool, **arguments: Any) -> None:
     left out, with the reason. TABLE (-o) has a row for each case, hole by hole: severity, code,
     finding, table, hole, rows of the file, depths, value, and what to do.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data (with --strict, also a finding that is an error
-    or a warning), 4 cannot read or write a file, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data (with --strict, also any error or warning among
+    the findings), 4 cannot read or write a file, 130 interrupted.
     """
     from geodomain.drillholes.files import check_holes_file
 

@@ -160,8 +160,8 @@ def cutoff_option() -> Decorator:
         callback=_together,
         metavar="[GRADE=]VALUE,...",
         help="Also report tonnes and grade at or above each cut-off, such as AU=0.5,1,2. "
-        "With a single --grade its name may be left out. Repeat it for more cut-offs of the same "
-        "grade; a second grade cannot have cut-offs.",
+        "With a single --grade its name may be left out. Repeat --cutoff for more cut-offs of the "
+        "same grade; a second grade cannot have cut-offs.",
     )
 
 

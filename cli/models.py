@@ -476,7 +476,7 @@ def shell(
 
     LABELLED is any block model that `geodomain label` reads, with a column of labels. Blocks may
     have different sizes, and may be rotated. Where two labels meet, both wireframes have the same
-    triangles. Without --smooth, the wireframes give each block of the model the label that it has.
+    triangles. Without --smooth, these wireframes label the model exactly as it is labelled now.
     With --smooth, the summary states how many blocks would change their label, and how
     the volume of each label changes. The summary goes to stderr.
 

@@ -539,8 +539,8 @@ page_option = click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.html",
-    help="Write a report of the labelled model as well. For samples, grades and drillholes in it, "
-    "run 'geodomain report' on the labelled file, with --record.",
+    help="Also write a report of the labelled model. A report with samples, grades and drillholes "
+    "needs a second command: 'geodomain report', with the --record of this run.",
 )
 
 scheduler_option = click.option(

@@ -288,9 +288,9 @@ Example:
 @drillholes.within_option
 @options.samples_option(
     "Samples for the pages of domains. With --collar, a table with hole, from, to and grades; if "
-    "it has no label column, the wireframes label the samples. Otherwise a table with coordinates "
-    "and domains, as for 'geodomain validate'.  [default: the first --intervals file, if "
-    "--sample-grade is given]"
+    "it has no label column, the wireframes label the samples. Without --collar, a table with "
+    "coordinates and domains, as for 'geodomain validate'.  [default: the first --intervals file, "
+    "if --sample-grade is given]"
 )
 @options.sample_grade_option(
     "Grade column of the samples. May be repeated, in the order of --grade. With --within, the "
@@ -372,7 +372,8 @@ def report(
     if arguments["density_unit"] and arguments["density"] is None:
         message = "--density-unit needs --density, whose unit it gives"
         raise click.UsageError(message)
-    require_sense(None, (), arguments["grade"], arguments["cutoff"], arguments["grade_unit"])
+    require_sense(None, (), arguments["grade"], arguments["cutoff"], None)
+    _require_graded_units(arguments)
     for name in ("cutoff", "classification"):
         if arguments[name] and arguments["density"] is None:
             message = f"--{name} needs --density: it divides the table of tonnes"
@@ -392,6 +393,14 @@ def report(
         print_json(done.as_dict())
     elif not quiet:
         print_text(done, err=True)
+
+
+def _require_graded_units(arguments: dict[str, Any]) -> None:
+    """Refuse units of grades that neither blocks nor samples have."""
+    grades = [*arguments["grade"], *arguments["sample_grade"]]
+    units = arguments["grade_unit"]
+    single = arguments["grade"] or grades
+    require_sense(None, (), single if isinstance(units, str) else grades, None, units)
 
 
 def _take_samples(arguments: dict[str, Any]) -> None:

@@ -16,6 +16,8 @@ if _PROGRAM and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
 import importlib  # noqa: E402
 import os  # noqa: E402
 
+__version__ = "0.1.0"  # the build reads it here
+
 if __name__ != "geodomain":  # a second copy, which the path below would allow in a checkout
     _MESSAGE = f"No module named {__name__!r}: import geodomain"
     raise ModuleNotFoundError(_MESSAGE, name=__name__)
@@ -93,8 +95,6 @@ __all__ = sorted(_MODULES)
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so a script imports only what it needs."""
-    if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("geodomain")
     if name == "synthetic":
         return importlib.import_module("geodomain.synthetic")
     if name not in _MODULES:

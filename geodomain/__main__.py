@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import signal
+import sys
+
+from geodomain import __version__
 
 TYPE_CHECKING = False  # slow imports come after the signal handlers
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ def run() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for each in _SIGNALS:
         signal.signal(each, _leave_at_once)
+    if sys.argv[1:] in (["--version"], ["-V"]) and _printed_version():
+        return
     # Imported here, so that an interrupt during the import gives no traceback either.
     main = importlib.import_module("geodomain.cli").main
 
@@ -31,6 +36,16 @@ def run() -> None:
     if "_GEODOMAIN_COMPLETE" in os.environ:  # the shell asks for completions
         importlib.import_module("geodomain.cli.options").offer()
     main(prog_name="geodomain")
+
+
+def _printed_version() -> bool:
+    """Print the version without importing click; return False if stdout cannot be written to."""
+    try:
+        sys.stdout.write(f"geodomain, version {__version__}\n")
+        sys.stdout.flush()
+    except OSError:  # the command line prints the reason
+        return False
+    return True
 
 
 def _leave_at_once(number: int, _: FrameType | None) -> None:

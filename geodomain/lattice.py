@@ -66,7 +66,7 @@ class LatticeAxis(Protocol):
         ...
 
     def within(self, low: float, high: float) -> Floats:
-        """Return the coordinates from low to high, in increasing order."""
+        """Return the coordinates between `low` and `high`, ascending; both ends count."""
         ...
 
 
@@ -82,11 +82,11 @@ class ExplicitAxis:
         self._values = distinct(values[np.isfinite(values)])
 
     def count(self, low: float, high: float) -> float:
-        """Return the number of coordinates from low to high."""
+        """Return the number of coordinates between `low` and `high`; both ends count."""
         return float(len(self.within(low, high)))
 
     def within(self, low: float, high: float) -> Floats:
-        """Return the coordinates from low to high, in increasing order."""
+        """Return the coordinates between `low` and `high`, ascending; both ends count."""
         values = self._values
         return values[np.searchsorted(values, low) : np.searchsorted(values, high, side="right")]
 
@@ -104,7 +104,7 @@ class DecimalSteps(NamedTuple):
     single: bool
 
     def within(self, low: float, high: float) -> Floats:
-        """Return the coordinates from low to high, in increasing order."""
+        """Return the coordinates between `low` and `high`, ascending; both ends count."""
         power = 10.0**self.decimals
         begin = math.floor((low * power - self.first) / self.step) - 1
         end = math.ceil((high * power - self.first) / self.step) + 1
@@ -131,7 +131,7 @@ class LearntAxis:
         return max(0.0, high - low) * 10.0**self._steps.decimals / self._steps.step + 1
 
     def within(self, low: float, high: float) -> Floats:
-        """Return the coordinates from low to high, in increasing order."""
+        """Return the coordinates between `low` and `high`, ascending; both ends count."""
         if self._steps is not None:
             return self._steps.within(low, high)
         alone = self._sample if len(self._sample) == 1 else self._sample[:0]

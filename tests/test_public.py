@@ -7,6 +7,7 @@ writes geodomain/__init__.pyi again, after a change of the table of names in `__
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import re
 import subprocess
@@ -73,13 +74,15 @@ def test_every_public_name_is_there_and_is_no_module() -> None:
 
 
 def test_the_version_is_the_installed_one() -> None:
-    assert geodomain.__version__.count(".") == 2
+    assert geodomain.__version__ == importlib.metadata.version("geodomain")
+    for option in ("--version", "-V"):
+        printed = subprocess.check_output([sys.executable, "-m", "geodomain", option], text=True)
+        assert printed == f"geodomain, version {geodomain.__version__}\n"
 
 
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("pyproject.toml", 'version = "{}"'),
         ("CITATION.cff", "version: {}"),
         (".ci/conda-forge/recipe.yaml", '  version: "{}"'),
         ("CHANGELOG.md", "## {} (not released)"),

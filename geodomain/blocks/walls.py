@@ -297,7 +297,7 @@ def _between_cells(grid: NDArray[np.int32], axis: int) -> Walls:
 def _between_boxes(
     low: Ints, high: Ints, spans: Sequence[Ints], codes: NDArray[np.int32], axis: int
 ) -> Walls:
-    """Return the walls across an axis between boxes of any sizes."""
+    """Return the walls at right angles to an axis. The boxes may have any sizes."""
     u, v = _ACROSS[axis]
     over = _packed(high[:, axis], spans[u], spans[v])  # faces that have a box below them
     under = _packed(low[:, axis], spans[u], spans[v])
@@ -460,8 +460,8 @@ class _Faces(NamedTuple):
     def _cut(self, partial: Bools, owners: Ints, ends: Sequence[tuple[Ints, Ints]]) -> _Faces:
         """Return the parts of the `partial` faces that no rectangle covers.
 
-        `ends` are the ends of the rectangles, and `owners` is the face of each. Every face is cut
-        into a small lattice at the ends of its rectangles.
+        `ends` are the ends of the rectangles, and `owners` is the face of each. The ends of its
+        rectangles cut every face into a small lattice.
         """
         number = np.cumsum(partial) - 1
         faces, some = np.flatnonzero(partial), partial[owners]

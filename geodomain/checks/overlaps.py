@@ -384,7 +384,15 @@ class _Region:
         return self.every and self._count + count <= _MOST
 
     def unplaced(self) -> Iterator[Floats]:
-        """Yield chunks, (n, 6), that were not yielded before; nothing if blocks were left out."""
+        """Yield the blocks that this method has not yielded before.
+
+        Yield nothing if the region has shrunk, because then it lacks blocks.
+
+        Yields
+        ------
+        (n, 6) float64
+            Centroids and sizes.
+        """
         if self.every:
             yielded, self._yielded = self._yielded, len(self._chunks)
             yield from self._chunks[yielded:]

@@ -123,7 +123,8 @@ class Inventory:
         Whether only this user can write to the folder; a folder that others can write to is
         not used.
     cpu_threads, cpu_level : int
-        Number of CPU cores that the process may use, and the x86-64 level of the loaded core.
+        Number of CPU cores that the process may use, and the x86-64 level of the loaded
+        library.
     """
 
     backend: str

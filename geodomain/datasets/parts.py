@@ -185,7 +185,8 @@ def require_one_schema(
     options : TableOptions
         The user's options for the parts.
     added : sequence of str
-        Names of new columns; they must differ from columns of folders, such as zone=A.
+        Names of new columns. Folders such as zone=A define a column too, here zone: a new column
+        must have another name.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class LabelDefaults:
         bare="itself",
         note="Empty if unknown. Fractions are of volumes, as in `geodomain.proportions`. A block "
         "is sampled along vertical lines if more than three wireframes enter it, or if a "
-        "wireframe crosses itself in it. By default the setting of `domains`.",
+        "wireframe crosses itself in it. The default is the setting of `domains`.",
     )
     percent: bool | None = setting(
         None,
@@ -39,7 +39,7 @@ class LabelDefaults:
         "With proportions=: write percentages, 0 to 100, in columns pct_<name>.",
         hashed=True,
         usual=False,
-        note="By default the setting of `domains`.",
+        note="The default is the setting of `domains`.",
     )
     by: LabelBy | None = setting(
         None,
@@ -49,8 +49,8 @@ class LabelDefaults:
         "priority wins.  [default: centroid]",
         hashed=True,
         usual="centroid",
-        note="Fractions within 1e-9 of the largest count as equal, and a domain wins over the "
-        "background. By default the setting of `domains`.",
+        note="Fractions that differ from the largest by at most 1e-9 are treated as equal, and a "
+        "domain wins over the background. The default is the setting of `domains`.",
     )
     lines: int | None = setting(
         None,
@@ -59,5 +59,5 @@ class LabelDefaults:
         "lines.  [default: 16]",
         hashed=True,
         metavar="N",
-        note="By default the setting of `domains`.",
+        note="The default is the setting of `domains`.",
     )

@@ -15,6 +15,7 @@ The objects are recognised by their attributes; neither library is imported.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise, permutations, product
@@ -260,7 +261,7 @@ def _stacked(parts: _Parts) -> Domains:
 def _require_single(surface: Mesh) -> None:
     """Raise DomainError if vertical lines meet a surface more than once."""
     low, high = surface.bounds
-    shares = (np.arange(_LINES) + 1 / np.e) / _LINES  # between the lines of any grid
+    shares = (np.arange(_LINES) + 1 / math.e) / _LINES  # between the lines of any grid
     x, y = (low[axis] + shares * (high[axis] - low[axis]) for axis in (0, 1))
     below = np.stack(np.meshgrid(x, y, [low[2] - 1.0], indexing="ij"), axis=-1).reshape(-1, 3)
     counts = locate(surface, backend="cpu", threads=None, allow_open=True).count_crossings(below)

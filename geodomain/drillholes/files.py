@@ -199,7 +199,7 @@ def surface_points_file(
     threads: int | None = None,
     **holes: Unpack[HoleKeywords],
 ) -> SurfacePoints:
-    r"""Write points of surfaces along drillholes as LoopStructural or GemPy reads them.
+    r"""Write the points where drillholes meet surfaces, for LoopStructural or GemPy.
 
     Parameters
     ----------

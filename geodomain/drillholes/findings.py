@@ -57,7 +57,7 @@ KINDS: dict[str, Kind] = {
     "collar-mark": Kind(
         "warning",
         "collars whose coordinate is a missing-value mark",
-        "Fill in the coordinate, or declare the mark with missing=.",
+        "Fill in the coordinate, or declare the value as a mark with missing=.",
     ),
     "collar-off-topography": Kind(
         "warning",
@@ -111,7 +111,7 @@ KINDS: dict[str, Kind] = {
     "azimuth-mark": Kind(
         "warning",
         "stations whose azimuth is a missing-value mark",
-        "Fill in the azimuth, or declare the mark with missing=.",
+        "Fill in the azimuth, or declare the value as a mark with missing=.",
     ),
     "azimuth-wrapped": Kind(
         "note",
@@ -199,7 +199,7 @@ KINDS: dict[str, Kind] = {
     ),
     "hole-copy": Kind(
         "warning",
-        "holes with the collar, the stations and the end of another hole",
+        "holes that have the same collar, stations and end as another hole",
         "Remove one of the holes, or correct its collar.",
     ),
     "hole-twin": Kind(
@@ -234,7 +234,7 @@ KINDS: dict[str, Kind] = {
     "interval-twice": Kind(
         "warning",
         "intervals with the FROM and TO of another interval",
-        "Remove one of the rows, or put two logs into two tables.",
+        "Remove one of the rows. If the table mixes two logs, make two tables.",
     ),
     "sample-twice": Kind(
         "warning", "samples with the id of another sample", "Correct the id, or remove the row."

@@ -564,7 +564,8 @@ class IntervalTable:
         depths : mapping
             New values of FROM and TO for some rows of the output.
         columns : sequence of tuple
-            New columns, and for each row its code, or its number if the column is measured.
+            New columns, each with an array of values by row: codes of texts, or numbers if the
+            column is measured.
         """
         place_columns(
             self.columns, (), [column for column, _ in columns], replace=False, name=self.name

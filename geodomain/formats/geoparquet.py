@@ -106,7 +106,9 @@ class PointColumn:
 
 
 def point_column(metadata: dict[bytes, bytes] | None, table: str) -> PointColumn | None:
-    """Return the points of a GeoParquet file from its schema's metadata; None for other files.
+    """Return the column that holds the points of a GeoParquet file; None for other files.
+
+    `metadata` is that of the schema.
 
     Raises
     ------

@@ -100,8 +100,8 @@ class Overlaps:
     ) -> None:
         """Add the counts of pairs, in ascending order.
 
-        If `are_all` is false, the caller has not counted any pairs that come after the last of
-        `pairs`.
+        If `are_all` is false, `pairs` is cut off: there may be greater pairs than its last one, and
+        they are not counted.
         """
         limit = np.iinfo(np.int64).max
         for some, all_of_them in ((self.pairs, self.are_all), (pairs, are_all)):

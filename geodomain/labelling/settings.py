@@ -53,7 +53,7 @@ class LabelSettings(LabelDefaults):
         "Label for blocks outside every domain.",
         hashed=True,
         metavar="LABEL",
-        note="By default the setting of `domains`.",
+        note="The default is the setting of `domains`.",
     )
     unassigned: str | None = setting(
         None,

@@ -96,9 +96,10 @@ class Sharer:
         allowed: Sequence[Bools | None] | None = None,
         labelled: Bools | None = None,
     ) -> MeasuredBlocks:
-        """Measure blocks labelled by their centroids; masks are as in `Labeller.label`.
+        """Compute the proportions of blocks, and their labels by majority.
 
-        A block without a size or centroid has no proportions and keeps its label.
+        `verdict` has the labels of their centroids, and `allowed` is as in `Labeller.label`. A
+        block without a size or centroid has no proportions and keeps its label.
         """
         wanted = self._count if self.settings.proportions is not None else 0
         shares, codes = np.full((wanted, len(points)), np.nan), verdict.codes.copy()
@@ -184,7 +185,10 @@ class Sharer:
         self._add(batch, own_shares, valid, targets)
 
     def _by_order(self, batch: LabelledBlocks, parting: Parting) -> Floats:
-        """Return the share of each block in every label, (n, k + 5), by domain order."""
+        """Return the share of each block that has each label, (n, k + 5), by domain order.
+
+        There are k domains, and 5 codes for the rest of a block (see `REST`).
+        """
         codes, usable = self._count + REST, batch.blocks.usable
         shares = np.zeros((len(usable), codes))
         whole = np.flatnonzero(parting.untouched)

@@ -371,8 +371,8 @@ def count_crossings(
     -------
     numpy.ndarray of int32, shape (n,)
         Number of crossings; an odd number means inside, and a point with a coordinate that is not
-        finite has 0. Points are treated as if they were moved, as in `contains`. ``out`` must have
-        this type.
+        finite has 0. A point on the mesh counts as moved by an infinitely small distance, as in
+        `contains`. ``out`` must have this type.
 
     Examples
     --------

@@ -319,7 +319,7 @@ class _Drawing:
         self._crossed_coordinates(top)
 
     def _crossed_coordinates(self, top: float) -> None:
-        """Mark where a line crosses round eastings, or northings if it runs more to the north."""
+        """Mark round eastings along a line, or round northings if it runs more to the north."""
         section = self._section
         along = int(np.abs(section.right[:2]).argmax())
         slope, start = float(section.right[along]), float(section.origin[along])

@@ -272,7 +272,7 @@ def has_page(row: DomainRow) -> bool:
 
 
 class _Gathering:
-    """Computes the figures of the pages of all domains."""
+    """Computes the numbers that the pages of all domains show."""
 
     def __init__(
         self,
@@ -454,7 +454,7 @@ class _Gathering:
     def _along_holes(
         self, holes: Drillholes, source: TableLike, names: list[str], labeller: Labeller | None
     ) -> Samples:
-        """Place intervals at their middles on the holes, and label those without a label column."""
+        """Place each interval at its middle on the hole; without a label column, label them."""
         rows = holes.match(source, also=None)
         settle(holes, rows.findings)
         self._placed = lambda grade, below: place_along(holes, rows, grade, below)

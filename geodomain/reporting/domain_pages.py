@@ -131,10 +131,10 @@ def _introduction(figures: DomainFigures, style: PageStyle) -> str:
         sentences.append(f"Samples are weighted by {weight}.")
     if figures.holes:
         sentences.append(
-            "Spacing of holes: the median distance from the middle of a hole's samples in the "
-            "domain to the nearest such middle of another hole, over at most 2,000 holes. "
-            "Distances from samples: from the "
-            "centre of a block to the nearest sample of its domain."
+            "Spacing of holes: the middle of a hole's samples in the domain stands for the hole, "
+            "and the spacing is the median distance to the nearest other hole (of at most 2,000 "
+            "holes). Distances from samples: from the centre of a block to the nearest sample of "
+            "its domain."
         )
     if figures.validations:
         sentences.append(
@@ -168,7 +168,7 @@ class _Page:
         style = self._style
         parts = [self._facts()]
         for place, (ours, theirs) in enumerate(self._figures.pairs):
-            title = style.grades.titled(ours) if ours else theirs
+            title = style.grades.titled(ours or theirs)
             if len(self._figures.pairs) > 1:
                 parts.append(f"<h4>{escape(title)}</h4>")
             parts.append(self._statistics(place, ours, theirs))
@@ -256,7 +256,7 @@ class _Page:
             ]
             for name, row in rows
         ]
-        title = self._style.grades.titled(ours) if ours else theirs
+        title = self._style.grades.titled(ours or theirs)
         html = table(
             f"Statistics of {title} in {self._name}", headings, cells,
             name=f"statistics-{self._number}-{place}",
@@ -460,7 +460,8 @@ class _Page:
         ]  # fmt: skip
         total = float((stays.ends[mine] - stays.begins[mine]).sum())
         holes = counted(len(np.unique(stays.holes[mine])), "hole")
-        text = f"{counted(len(mine), 'stay')} of {holes}, {self._style.length(total)} in all"
+        inside = f"{counted(len(mine), 'interval')} of {holes} inside {self._name}"
+        text = f"{inside}, {self._style.length(total)} in all"
         if len(mine) > _MOST_ROWS:
             text += f"; the first {_MOST_ROWS} are shown, and all are in the JSON of this page"
         shown = table(

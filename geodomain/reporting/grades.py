@@ -35,7 +35,7 @@ _TOGETHER = 1 << 18
 
 @dataclass(frozen=True)
 class _Part:
-    """A range of rows of a model, with the methods of a batch that `Tonnage` accepts."""
+    """A range of rows of a model, as a batch for `Tonnage`."""
 
     blocks: Blocks
     rows: slice
@@ -115,6 +115,11 @@ class GradeSettings:
         return f"{name}, {self.units[name]}" if name in self.units else name
 
 
+def _names_of(grade: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of grade columns, each once."""
+    return (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
+
+
 def grade_settings(
     column: str,
     grade: str | Sequence[str],
@@ -123,12 +128,15 @@ def grade_settings(
     cutoff: Cutoffs | None = None,
     grade_unit: str | Mapping[str, str] | None = None,
     classification: str | None = None,
+    sample_grade: str | Sequence[str] | None = None,
 ) -> GradeSettings:
     """Check arguments of `report_file` about tonnes and grades; `tonnes` describes them."""
-    names = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
-    metal_units(grade_unit, names)
-    spelled = {names[0]: grade_unit} if isinstance(grade_unit, str) else grade_unit or {}
+    names, sampled = _names_of(grade), _names_of(sample_grade or ())
+    shown = tuple(dict.fromkeys([*names, *sampled]))
+    metal_units(grade_unit, names if isinstance(grade_unit, str) and names else shown)
+    spelled = {shown[0]: grade_unit} if isinstance(grade_unit, str) else grade_unit or {}
     units = {name: _UNITS.get(unit, unit) for name, unit in spelled.items()}
+    grade_unit = {name: unit for name, unit in spelled.items() if name in names}
     if density is not None:
         wanted = wanted_of(
             column, density, names, None, cutoff, None, grade_unit, None, density_unit, None,

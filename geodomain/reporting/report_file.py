@@ -214,7 +214,8 @@ def report_file(
         also shows grade-tonnage curves.
     cutoff, grade_unit, classification : optional
         As for `tonnes`: the table of tonnes has rows for each cut-off and each resource class. The
-        unit of a grade is written beside its name. A cut-off or a class needs ``density``.
+        unit of a grade is written beside its name; here it may also be a grade of the samples. A
+        cut-off or a class needs ``density``.
     unit : str
         Unit of the coordinates, such as "m", for axes, scale bars and volumes. [default: the unit
         that ``density_unit`` implies, if it is given]
@@ -272,7 +273,7 @@ def report_file(
     require_places([place], overwrite=overwrite)
     require_page_name(str(place))
     grades = grade_settings(
-        column, grade, density, density_unit, cutoff, grade_unit, classification
+        column, grade, density, density_unit, cutoff, grade_unit, classification, sample_grade
     )
     settings = read_keywords(ReportSettings, keywords, ReportKeywords)
     table = cast(TableKeywords, {**among(TableKeywords, keywords)})

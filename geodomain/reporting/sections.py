@@ -203,7 +203,10 @@ def shape_of(survey: Survey, local: LocalFrame | None, domains: Floats, name: st
 
 
 def matrix_of(survey: Survey, local: LocalFrame | None) -> Floats:
-    """Return the rotation from block axes to world axes, from `local` or else from the survey."""
+    """Return the matrix that rotates block axes to world axes.
+
+    It is that of `local`; without it, `survey` has the azimuth of the blocks.
+    """
     frame = local or LocalFrame([("z", survey.azimuth)], (0.0, 0.0, 0.0))
     return np.array(frame.matrix)
 

@@ -303,7 +303,8 @@ def _distinct(meshes: Sequence[Mesh]) -> tuple[Floats, Bools]:
 def _same_triangles(corners: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each set of equal triangles, and the set of each triangle.
 
-    Triangles with equal hashes are then compared by their corners.
+    Triangles are grouped by hashes first. Then those with equal hashes are compared by their
+    corners.
     """
     bits = np.ascontiguousarray(corners).view(np.uint64)
     mixed = (bits ^ (bits >> np.uint64(29))) * _MIXERS

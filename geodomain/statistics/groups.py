@@ -102,7 +102,7 @@ class Groups:
         yield Group("", True, samples.rows, lost, samples.rows - lost - len(every), every)
 
     def placed(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return those of some rows that have coordinates."""
+        """Return the given rows without those that lack a coordinate."""
         return rows[np.isfinite(self.points[rows]).all(axis=1)]
 
     def weights_of(self, rows: NDArray[np.intp]) -> Floats | None:

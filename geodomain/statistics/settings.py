@@ -58,8 +58,8 @@ class WeightSettings:
         None,
         read_by("geodomain.statistics.settings.read_cell"),
         "Also compute declustered statistics. One number or DX,DY,DZ: by cells of this size. auto: "
-        "by cells of the size with the least declustered mean. nearest: by the volume of the "
-        "blocks= that are nearest to each sample.",
+        "by cells of the size with the least declustered mean. nearest: the weight of "
+        "a sample is the volume of the blocks= of its domain that are nearest to it.",
         hashed=True,
         metavar="CELL|auto|nearest",
         note="See `decluster_origins`, `cell_ratio` and `maximise`.",
@@ -343,15 +343,15 @@ class ReportSettings(ValidateSettings, StatsSettings):
     contact_bin: float | None = setting(
         None,
         LENGTH,
-        "Width of the classes of distance from a contact, as bin= of contacts.  [default: 2, or "
-        "the median length of the samples, rounded up, if that is more]",
+        "Width of the classes of distance from a contact, as bin= of `geodomain.contacts`.  "
+        "[default: 2, or the median length of the samples, rounded up, if that is more]",
         hashed=True,
         metavar="LENGTH",
     )
     contact_max: float | None = setting(
         None,
         LENGTH,
-        "Largest distance from a contact, as max= of contacts.  [default: 15 classes]",
+        "Largest distance from a contact, as max= of `geodomain.contacts`.  [default: 15 classes]",
         hashed=True,
         metavar="LENGTH",
     )

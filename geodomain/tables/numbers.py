@@ -623,7 +623,7 @@ class NegativeGrades:
         yield from below_notes({self.name: self.cells}, self.below)
 
     def warnings(self, row: str, *, detection: bool = True) -> Iterator[str]:
-        """Yield warnings about negative and large grades, which name the most frequent values.
+        """Yield warnings about negative and large grades, with their most frequent values.
 
         `row` is the word for a row, such as "block". `detection` is false for amounts, which have
         no detection limit.

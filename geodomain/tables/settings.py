@@ -40,8 +40,9 @@ class PlaceSettings:
         None,
         read_by("read_turns"),
         "Rotation of the model, if its coordinates are local. z=30 turns the model's north to "
-        "azimuth 30. Several rotations follow each other: z=30,x=-60. Angles are clockwise, seen "
-        "from the positive end of the axis.",
+        "azimuth 30. Several rotations, such as z=30,x=-60, are applied in this order, each about "
+        "an axis of the model as the earlier ones have turned it. Angles are clockwise, seen from "
+        "the positive end of the axis.",
         hashed=True,
         metavar="AXIS=DEGREES,...",
     )

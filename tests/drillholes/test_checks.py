@@ -716,7 +716,7 @@ def test_findings_as_json() -> None:
         "count": 1,
         "first": ["DH005: z -99, neighbours 375 to 384"],
         "holes": ["DH005"],
-        "mend": "Fill in the coordinate, or declare the mark with --missing.",
+        "mend": "Fill in the coordinate, or declare the value as a mark with --missing.",
     }
 
 

@@ -361,3 +361,17 @@ def command(*words: object) -> dict:
     done = CliRunner().invoke(main, [*map(str, words), "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("unit", ["%", {"AU": "%"}])
+def test_a_grade_of_samples_alone_has_its_unit(folder: Path, unit: object) -> None:
+    model, page = folder / "labelled.csv", folder / "unit.html"
+    settings = {"samples": folder / "s.csv", "sample_grade": "AU", "overwrite": True}
+    report_file(model, page, grade_unit=unit, density=2.5, **settings)
+    assert "AU, %" in page.read_text()
+    with pytest.raises(ValueError, match=r"names CU; it must name grades \(AU\)"):
+        report_file(model, page, grade_unit={"CU": "%"}, **settings)
+    words = ["report", str(model), "--samples", str(folder / "s.csv"), "--sample-grade", "AU"]
+    for given, code in (("%", 0), ("CU=%", 2)):
+        options = ["--grade-unit", given, "-o", str(page), "--overwrite"]
+        assert CliRunner().invoke(main, [*words, *options]).exit_code == code

@@ -103,7 +103,7 @@ def test_micromine_blocks_on_the_lattice_are_local() -> None:
 
 
 def test_micromine_blocks_on_the_turned_lattice_are_in_the_world() -> None:
-    with pytest.warns(GeodomainWarning, match="on its rotated lattice.*world"):
+    with pytest.warns(GeodomainWarning, match="already rotated.*world"):
         assert frame_of(micromine("35,0,0", TURN.to_world(LOCAL))).local is None
 
 

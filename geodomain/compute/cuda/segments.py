@@ -235,7 +235,7 @@ class Resident:
 
     @property
     def nbytes(self) -> int:
-        """Return the size in bytes of the segments and the list."""
+        """Return the size in bytes of the segments and of the list of undecided ones."""
         return (layout.structure("Segment").size + 4) * self.rows + 4
 
     def __del__(self) -> None:
