@@ -32,13 +32,10 @@ Examples:
 @click.command(epilog=_DIFF_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@click.option(
-    "--domains",
-    multiple=True,
-    metavar="FILE.toml",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="List of domains; give it twice, first that of OLD and then that of NEW. Blocks are "
+@options.domains_option(
+    "List of domains; give it twice, first that of OLD and then that of NEW. Blocks are "
     "labelled by their centroids.  [default: compare the labels in OLD and NEW]",
+    multiple=True,
 )
 @options.column_option("Label column.  [default: domain, if there is such a column]")
 @density_option(
@@ -50,12 +47,7 @@ Examples:
 @grade_unit_option()
 @options.settings_options(DiffSettings)
 @options.output_option("OUT", "Table to write, .csv, .parquet or .xlsx; - is stdout.")
-@click.option(
-    "--report",
-    metavar="FILE.html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Page to write: the waterfall, the tables, and the changed blocks in 3D.",
-)
+@options.page_option("Page to write: the waterfall, the tables, and the changed blocks in 3D.")
 @options.title_option("Title of the page.  [default: the names of OLD and NEW]")
 @options.chart_option("FILE", "Draw the waterfall: .png, .svg or .pdf.")
 @options.overwrite_option

@@ -134,7 +134,7 @@ def volume_parts(lengths: Sequence[Lengths]) -> list[Floats]:
     --------
     >>> three = np.array([3, 2**40 + 1])
     >>> [part.tolist() for part in volume_parts([three, three, np.array([1, 1])])]
-    [[9.0, 1.2089258196168457e+24], [0.0, 1.0]]
+    [[9.0, 1.2089258196168282e+24], [0.0, 1.0]]
     """
     if any(each.dtype == object or (len(each) and int(each.max()) >= _EXACT) for each in lengths):
         x, y, z = (np.asarray(each, np.object_) for each in lengths)

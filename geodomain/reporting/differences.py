@@ -37,6 +37,7 @@ from geodomain.reporting.attribution import (
     steps_in_order,
     volume_parts,
 )
+from geodomain.reporting.difference_page import write_chart, write_page
 from geodomain.reporting.difference_results import (
     CHANGE,
     NEW,
@@ -233,8 +234,6 @@ def diff(
     if output is not None:
         write_columns(result.columns(), output, overwrite=overwrite)
     if report is not None:
-        from geodomain.reporting.difference_page import write_page
-
         sources = {OLD: old, NEW: new}
         if domains is not None:
             sources |= {"old domains": domains[0], "new domains": domains[1]}
@@ -246,8 +245,6 @@ def diff(
         unit = unit_of_length(density_unit)
         write_page(result, report, title, files, unit=unit, overwrite=overwrite)
     if chart is not None:
-        from geodomain.reporting.difference_page import write_chart
-
         write_chart(cast(ModelDifference, result), chart, overwrite=overwrite)
     return result
 
@@ -531,6 +528,7 @@ class _Plan:
             yield "the models are rotated: centroids along their axes are rounded to 1e-6"
         if self._pair is not None:
             yield from self._notes_on_domains()
+        yield from (note for model in pair.models for note in model.notes)
 
     def _notes_on_domains(self) -> Iterator[str]:
         """Yield sentences about lists of domains that the steps do not follow in every respect."""

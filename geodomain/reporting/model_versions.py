@@ -208,6 +208,8 @@ class ReadModel:
         Densities and grades by column, NaN where missing.
     left_out : int
         Number of blocks without a centroid or a size.
+    notes : tuple of str
+        Observations that are not warnings, such as blocks of density 0.
     """
 
     name: str
@@ -220,6 +222,7 @@ class ReadModel:
     by_domains: Mapping[tuple[bool, bool], tuple[list[str], Places]]
     numbers: Mapping[str, Floats]
     left_out: int
+    notes: tuple[str, ...] = ()
 
     @property
     def is_turned(self) -> bool:
@@ -329,10 +332,13 @@ class _Gathering:
         )
 
     def notes(self) -> Iterator[str]:
-        """Yield notes on labels, on cells below detection, and on columns of conditions."""
+        """Yield notes on labels and on cells below detection."""
         if self._wanted.domain:
             yield from self.spelled.notes()
         yield from below_notes(self.below, self._wanted.below_detection)
+
+    def warnings(self) -> Iterator[str]:
+        """Yield warnings about columns of conditions."""
         seen = [text for each in self._counts.values() for text in each.warnings("block")]
         yield from dict.fromkeys(seen)
 
@@ -398,9 +404,11 @@ def read_version(
         raise TableError(message)
     if not result.is_turned:
         require_known_turn(result.points, result.sizes, frame, result.name, "compared")
-    for sentence in (*gathering.notes(), *_warnings(result, columns, times)):
+    tonnage = _checked(result, wanted)
+    for sentence in (*gathering.warnings(), *_warnings(result, columns, tonnage, times)):
         warn(f"{result.name}: {sentence}")
-    return result
+    notes = [*gathering.notes(), *(tonnage.densities.notes() if columns.has_density else ())]
+    return replace(result, notes=tuple(f"{result.name}: {note}" for note in notes))
 
 
 def open_source(
@@ -420,9 +428,23 @@ def _no_sizes(name: str, _: Floats) -> NoReturn:
     raise TableError(message)
 
 
-def _warnings(model: ReadModel, columns: ModelColumns, times: int) -> Iterator[str]:
-    """Yield the warnings of `tonnes` about a model; raise its errors."""
-    wanted, checks = columns.wanted, VolumeChecks(model.axes, times=times)
+def _checked(model: ReadModel, wanted: Wanted) -> Tonnage:
+    """Raise the errors of `tonnes` about a model; return its checks of densities and grades."""
+    for name, values in model.numbers.items():
+        require_range(values, name, model.name)
+    tonnage = Tonnage(replace(wanted, cutoffs=()))
+    texts = model.labels if model.labels is not None else [""]
+    tonnage.add(
+        model.points, model.sizes, model.numbers.__getitem__, lambda _: (texts, model.codes)
+    )
+    return tonnage
+
+
+def _warnings(
+    model: ReadModel, columns: ModelColumns, tonnage: Tonnage, times: int
+) -> Iterator[str]:
+    """Yield the warnings of `tonnes` about a model."""
+    checks = VolumeChecks(model.axes, times=times)
     checks.add(model.points, model.sizes)
     yield from checks.warnings()
     if model.left_out:
@@ -430,17 +452,8 @@ def _warnings(model: ReadModel, columns: ModelColumns, times: int) -> Iterator[s
             f"{counted(model.left_out, 'block')} without a centroid or a size above 0, included in "
             "no sum"
         )
-    for name, values in model.numbers.items():
-        require_range(values, name, model.name)
-    # Its sums are not used: they have the checks of densities and grades.
-    tonnage = Tonnage(replace(wanted, cutoffs=()))
-    texts = model.labels if model.labels is not None else [""]
-    tonnage.add(
-        model.points, model.sizes, model.numbers.__getitem__, lambda _: (texts, model.codes)
-    )
     if columns.has_density:
         yield from tonnage_warnings(tonnage)
-        yield from tonnage.densities.notes()
 
 
 # --- The sums of hybrids of two models.
