@@ -18,7 +18,7 @@ from geodomain.errors import TableError
 Lengths = NDArray[np.int64] | NDArray[np.object_]
 
 # Pairs of boxes that are compared at a time.
-_TOGETHER = 1 << 21
+_TOGETHER = 1 << 19
 # Most cells of the search grid that a set of boxes may enter, for each box of the set.
 _MOST_CELLS = 64
 _WIDEST = 1 << 62

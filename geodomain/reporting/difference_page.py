@@ -111,7 +111,7 @@ class Waterfall(NamedTuple):
             _bars(falls, WARM, "less"),
         ]
         marks += [
-            Line([place + 0.96, place + 1.04], [level, level], INK, width=1.0)
+            Line([place + 0.04, place + 1.04], [level, level], INK, width=1.0)
             for place, level in enumerate(self.levels)
         ]
         names = [(place + 0.5, name) for place, name in enumerate(self.names)]
@@ -302,7 +302,10 @@ def _cells_of(columns: ResultColumns) -> tuple[list[str], list[list[str]]]:
     """Return headings and cells, as HTML, of columns of a result."""
     rows = zip(*(values for _, values in columns.values()), strict=True)
     return [*columns], [
-        [f"{value:,.10g}" if isinstance(value, float) else escape(str(value)) for value in row]
+        [
+            tables.exact_figure(value) if isinstance(value, float) else escape(str(value))
+            for value in row
+        ]
         for row in rows
     ]
 
@@ -346,7 +349,11 @@ def _moves(result: ModelDifference, unit: str) -> str:
     if not result.moves:
         return "<p>The models have no common cells.</p>"
     rows = [
-        [escape(move.old or "(no label)"), escape(move.new or "(no label)"), f"{move.volume:,.10g}"]
+        [
+            escape(move.old or "(no label)"),
+            escape(move.new or "(no label)"),
+            tables.volume(move.volume),
+        ]
         for move in result.moves
     ]
     headings = [OLD, NEW, tables.in_unit("volume", unit)]

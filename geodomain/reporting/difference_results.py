@@ -338,4 +338,5 @@ def _figure(value: float, largest: float, *, signed: bool) -> str:
     """Return a sum as text, with the decimals that ten digits of the largest sum leave."""
     places = _DIGITS - 1 - math.floor(math.log10(largest)) if largest else 0
     number = round(value, places) + 0.0
-    return f"{number:{'+' if signed and number else ''},.10g}"
+    text = f"{number:{'+' if signed and number else ''},.{max(places, 0)}f}"
+    return text.rstrip("0").removesuffix(".") if "." in text else text

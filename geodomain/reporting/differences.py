@@ -18,7 +18,7 @@ from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.tables import require_outputs
 from geodomain.errors import TableError, collect_warnings
 from geodomain.files.streams import STANDARD
-from geodomain.formats.blocks import file_of, require_page_name, write_columns
+from geodomain.formats.blocks import file_of, open_model, require_page_name, write_columns
 from geodomain.formats.registry import format_of_meshes, head_of
 from geodomain.inputs import MeshLike, is_grid, is_mesh_like
 from geodomain.labelling.settings import LabelSettings
@@ -295,6 +295,15 @@ def require_request(old: object, new: object, **settings: object) -> str:
     return kinds[0]
 
 
+def _holds_blocks(path: str) -> bool:
+    """Return whether a file of a format for wireframes and blocks has blocks."""
+    try:
+        with open_model(path, table_options()):
+            return True
+    except TableError:
+        return False
+
+
 def _kind(thing: object) -> str:
     """Return whether a file or an object is a model, a wireframe or a list of domains."""
     if isinstance(thing, str | os.PathLike):
@@ -307,7 +316,9 @@ def _kind(thing: object) -> str:
         if not place.is_file():
             return "model"  # opening it reports the error
         form = format_of_meshes(head_of(place, place.suffix.lower()))
-        return "wireframe" if form is not None and form.wireframe else "model"
+        if form is None:
+            return "model"
+        return "wireframe" if form.wireframe or not _holds_blocks(os.fspath(thing)) else "model"
     if is_grid(thing) or is_frame(thing):
         return "model"
     if is_mesh_like(thing):
@@ -518,9 +529,7 @@ class _Plan:
         else:
             yield f"the steps in their order: {names}; they add up to the difference exactly"
         yield from (f"{step.name}: {step.note}" for step in self._steps if step.note)
-        if not pair.overlays:
-            yield "the models are rotated differently, so their blocks have no common cells"
-        elif pair.same_blocks:
+        if pair.overlays and pair.same_blocks:
             yield "both models have the same blocks" + (
                 "" if self._pair is None else ", so lattice changes labels only by conditions"
             )
@@ -640,7 +649,7 @@ def _factors(
         groups.append(({WIREFRAMES, ORDER, LATTICE}, "one step, because no domains are given"))
     if not same_axes:
         what = {EXTENT, LATTICE, DENSITY, GRADE}
-        why = "one step, because the models are rotated differently"
+        why = "one step, because the models are rotated differently and have no common cells"
         if groups:
             what, why = what | groups.pop()[0], f"{why}, and no domains are given"
         groups.append((what, why))

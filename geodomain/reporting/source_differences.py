@@ -22,6 +22,7 @@ from geodomain.inputs import MeshLike, as_mesh
 from geodomain.mesh.components import facing
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains
+from geodomain.reporting.tables import rounded
 from geodomain.result_tables import (
     ResultColumns,
     html_table,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     import pandas
 
 Place = tuple[float, float, float]
+# Digits of volumes in tables.
+_DIGITS = 10
 
 # --- Two versions of a wireframe.
 
@@ -149,7 +152,7 @@ class WireframeDifference:
             return f"{self.new} has the same triangles as {self.old}"
         parts = []
         if self.gained is not None and self.lost is not None:
-            parts.append(f"gained {self.gained:,.6g}, lost {self.lost:,.6g}")
+            parts.append(f"gained {rounded(self.gained, 6)}, lost {rounded(self.lost, 6)}")
         if (far := self.farthest) is not None:
             parts.append(f"greatest distance {_distance(far)} at {_place(far.place)}")
         parts.append(f"{self.same_triangles:,} of {self.new_triangles:,} triangles are the same")
@@ -186,17 +189,17 @@ class WireframeDifference:
         """Return the cells of the table; the first row holds the headings."""
         rows = [["version", "shell", "triangles", "volume", "lost", "gained", "centre"]]
         for each in self.shells:
-            changed = f"{each.changed:,.10g}"
+            changed = rounded(each.changed, _DIGITS)
             moved = [changed, ""] if each.version == "old" else ["", changed]
             centre = _place((each.x, each.y, each.z))
-            volume = f"{each.volume:,.10g}"
+            volume = rounded(each.volume, _DIGITS)
             number = str(each.shell)
             rows.append([each.version, number, f"{each.triangles:,}", volume, *moved, centre])
         for name, triangles, *volumes in (
             ("old", self.old_triangles, self.old_volume, self.lost, None),
             ("new", self.new_triangles, self.new_volume, None, self.gained),
         ):
-            cells = ["" if value is None else f"{value:,.10g}" for value in volumes]
+            cells = ["" if value is None else rounded(value, _DIGITS) for value in volumes]
             rows.append([name, "all", f"{triangles:,}", *cells, ""])
         return rows
 
