@@ -39,6 +39,7 @@ _NAMES = {
     "compute.inventory": "use_devices",
     "datasets.labelling": "label_dataset",
     "domains.domain": "Domain",
+    "domains.domain_differences": "DomainsDifference",
     "domains.implicit": "model_domains",
     "domains.order": "Domains",
     "domains.stack": "Stack",
@@ -77,7 +78,6 @@ _NAMES = {
     "reporting.notebook": "view",
     "reporting.plot": "plot_sections",
     "reporting.report_file": "Report report_file",
-    "reporting.source_differences": "DomainsDifference WireframeDifference",
     "statistics.by_domain": "stats",
     "statistics.results": "Statistics",
     "statistics.validation": "validate",
@@ -87,6 +87,7 @@ _NAMES = {
     "volumes.solids": "VolumeReport volume_report",
     "volumes.tonnes": "tonnes tonnes_file",
     "volumes.tonnes_report": "Tonnes",
+    "volumes.wireframe_differences": "WireframeDifference",
     "wireframes": "MeshCheck check check_file fill_holes weld write_mesh",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -15,6 +15,7 @@ from geodomain.compute.device_arrays import pinned_empty as pinned_empty
 from geodomain.compute.inventory import use_devices as use_devices
 from geodomain.datasets.labelling import label_dataset as label_dataset
 from geodomain.domains.domain import Domain as Domain
+from geodomain.domains.domain_differences import DomainsDifference as DomainsDifference
 from geodomain.domains.implicit import model_domains as model_domains
 from geodomain.domains.order import Domains as Domains
 from geodomain.domains.stack import Stack as Stack
@@ -82,8 +83,6 @@ from geodomain.reporting.notebook import view as view
 from geodomain.reporting.plot import plot_sections as plot_sections
 from geodomain.reporting.report_file import Report as Report
 from geodomain.reporting.report_file import report_file as report_file
-from geodomain.reporting.source_differences import DomainsDifference as DomainsDifference
-from geodomain.reporting.source_differences import WireframeDifference as WireframeDifference
 from geodomain.statistics.by_domain import stats as stats
 from geodomain.statistics.contact_means import Contacts as Contacts
 from geodomain.statistics.contacts import contacts as contacts
@@ -103,6 +102,7 @@ from geodomain.volumes.solids import volume_report as volume_report
 from geodomain.volumes.tonnes import tonnes as tonnes
 from geodomain.volumes.tonnes import tonnes_file as tonnes_file
 from geodomain.volumes.tonnes_report import Tonnes as Tonnes
+from geodomain.volumes.wireframe_differences import WireframeDifference as WireframeDifference
 from geodomain.wireframes import MeshCheck as MeshCheck
 from geodomain.wireframes import check as check
 from geodomain.wireframes import check_file as check_file

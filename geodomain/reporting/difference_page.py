@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from geodomain.domains.domain_differences import DomainsDifference
 from geodomain.files.streams import open_target
 from geodomain.files.unchanged import Digest
 from geodomain.reporting import tables
@@ -38,7 +39,6 @@ from geodomain.reporting.page import (
     view_html,
 )
 from geodomain.reporting.scene import Pack, scene_of
-from geodomain.reporting.source_differences import DomainsDifference, WireframeDifference
 from geodomain.reporting.svg import SectionStyle, chart_svg, default_sections
 from geodomain.result_tables import ResultColumns
 from geodomain.statistics.charts import (
@@ -57,6 +57,7 @@ from geodomain.statistics.charts import (
     require_picture,
     short,
 )
+from geodomain.volumes.wireframe_differences import WireframeDifference
 
 Part = tuple[str, str, str]
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.checks.columns import unit_of_length
+from geodomain.domains.domain_differences import DomainsDifference, domains_difference
 from geodomain.domains.order import DomainsLike
 from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.tables import require_outputs
@@ -74,13 +75,6 @@ from geodomain.reporting.model_versions import (
     read_version,
 )
 from geodomain.reporting.sections import wireframes_of
-from geodomain.reporting.source_differences import (
-    DomainsDifference,
-    WireframeDifference,
-    domains_difference,
-    have_same_meshes,
-    wireframe_difference,
-)
 from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.tables.in_memory import BlockFrame, is_frame
 from geodomain.tables.options import TableOptions, table_options
@@ -88,6 +82,11 @@ from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import plain_name
 from geodomain.volumes.tonnage import ONE, MetalUnit, Wanted
 from geodomain.volumes.tonnes import Cutoffs, metal_units, wanted_of
+from geodomain.volumes.wireframe_differences import (
+    WireframeDifference,
+    have_same_meshes,
+    wireframe_difference,
+)
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

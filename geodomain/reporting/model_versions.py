@@ -17,6 +17,7 @@ from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import LabelSpellings, refuse_geometry
 from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain
+from geodomain.domains.domain_differences import by_priority, name_of_unit
 from geodomain.domains.order import ConditionCounts, Domains, allowed_rows
 from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, TableError, counted, warn
@@ -40,7 +41,6 @@ from geodomain.reporting.attribution import (
 )
 from geodomain.reporting.blocks import spacing_of
 from geodomain.reporting.difference_settings import EXTENT, LABELS, PROPERTIES
-from geodomain.reporting.source_differences import by_priority, name_of_unit
 from geodomain.tables.conditions import Column
 from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import NegativeGrades, below_notes

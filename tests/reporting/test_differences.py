@@ -11,11 +11,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from late import pandas as pd
 from wireframes import box
 
 import geodomain
