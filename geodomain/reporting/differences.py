@@ -466,6 +466,7 @@ class _Plan:
             columns,
             self._pair,
             sorted(keys),
+            new=bool(number),
             threads=self._labelling.threads,
             progress=progress,
             name=self._sources[number].name,

@@ -24,9 +24,11 @@ from geodomain.errors import DomainError, TableError, counted, warn
 from geodomain.formats.blocks import BlockFile, Rows, open_model, read_columns
 from geodomain.formats.grids import GridModel
 from geodomain.inputs import is_grid
-from geodomain.labelling.evaluate import rest_labels
+from geodomain.labelling.counts import MOST_SAMPLES
+from geodomain.labelling.evaluate import all_apart, rest_labels, say_apart
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
+from geodomain.labelling.warnings import exchanged_axes, placement_warnings
 from geodomain.progress import Progress
 from geodomain.reporting.attribution import (
     HybridSums,
@@ -152,6 +154,24 @@ class DomainPair:
         names = [target.name for target in labeller.targets]
         rest, lost = rest_labels(labeller.domains, names, self._settings)
         return [*names, rest, lost, lost, lost, rest]
+
+    def placement(self, model: ReadModel, *, new: bool) -> Iterator[str]:
+        """Yield warnings of domains that do not meet their model, or would with axes exchanged.
+
+        Raises
+        ------
+        TableError
+            If no domain meets the model.
+        """
+        domains, labeller = self.lists[new], self.labeller((new, new))
+        bounds = np.array([model.points.min(axis=0), model.points.max(axis=0)])
+        half = np.sqrt(np.square(model.sizes).sum(axis=1).max()) / 2
+        bounds += np.array([[-half], [half]])
+        if all_apart(domains.targets, bounds):
+            raise TableError(say_apart(domains.targets, bounds, model.name))
+        yield from placement_warnings(domains, bounds)
+        sample = np.asfortranarray(model.points[:: 1 + len(model.points) // MOST_SAMPLES])
+        yield from exchanged_axes(domains, bounds, sample, labeller.count_solids)
 
     def names_of_codes(self, new: bool) -> dict[str, str]:
         """Return the name of each domain by its code, for files that have codes as labels."""
@@ -302,10 +322,10 @@ class _Gathering:
         `spacing` returns the size of all blocks from their centroids, for a table without sizes.
         """
         points = np.concatenate([np.empty((0, 3)), *self._points])
-        known = [each for each in self._sizes if each is not None]
+        lengths = [each for each in self._sizes if each is not None]
         sizes = (
-            np.concatenate([np.empty((0, 3)), *known])
-            if len(known) == len(self._sizes)
+            np.concatenate([np.empty((0, 3)), *lengths])
+            if len(lengths) == len(self._sizes)
             else np.broadcast_to(spacing(points), points.shape)
         )
         usable = (np.isfinite(points) & np.isfinite(sizes) & (sizes > 0)).all(axis=1)
@@ -349,6 +369,7 @@ def read_version(
     pair: DomainPair | None,
     keys: Iterable[tuple[bool, bool]],
     *,
+    new: bool,
     threads: int | None = None,
     progress: Progress | None = None,
     name: str = NAME,
@@ -365,6 +386,10 @@ def read_version(
         The domains that label the blocks.
     keys : iterable of (bool, bool)
         The labellings to make: new wireframes or not, new order or not.
+    new : bool
+        Whether this is the new model, which its own domains should meet.
+    threads, progress
+        As for `read_columns`.
     name : str
         Name of a table in memory, in messages.
 
@@ -405,7 +430,10 @@ def read_version(
     if not result.is_turned:
         require_known_turn(result.points, result.sizes, frame, result.name, "compared")
     tonnage = _checked(result, wanted)
-    for sentence in (*gathering.warnings(), *_warnings(result, columns, tonnage, times)):
+    warnings = [*gathering.warnings(), *_warnings(result, columns, tonnage, times)]
+    if pair is not None:
+        warnings += pair.placement(result, new=new)
+    for sentence in warnings:
         warn(f"{result.name}: {sentence}")
     notes = [*gathering.notes(), *(tonnage.densities.notes() if columns.has_density else ())]
     return replace(result, notes=tuple(f"{result.name}: {note}" for note in notes))

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from report_page import Page
+from late import playwright
+from report_page import CHROMIUM, SOFTWARE, Page
 from test_differences import labelled
 from wireframes import box
 
@@ -95,3 +96,23 @@ def test_charts(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).stat().st_size > 5000
     with pytest.raises(FileExistsError):
         diff(*labelled(5), density="SG", chart=tmp_path / name)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+def test_a_browser_draws_the_changed_blocks(tmp_path: Path) -> None:
+    made(tmp_path)
+    page_url = (tmp_path / "page.html").as_uri()
+    heard: list[str] = []
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=SOFTWARE)
+        page = browser.new_context(offline=True).new_page()
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.goto(page_url)
+        page.wait_for_selector("body[data-ready]", timeout=20_000)
+        page.locator("#canvas").press("Enter")
+        page.wait_for_selector("#picked table", timeout=20_000)
+        cells = page.locator("#picked th").all_inner_texts()
+        browser.close()
+    assert heard == [] and cells == ["model", "row", "change"]

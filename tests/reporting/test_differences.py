@@ -586,3 +586,34 @@ def test_warnings_name_the_model() -> None:
     texts = [str(each.message) for each in caught]
     assert any(text.startswith("the new table: ") and "have no SG" in text for text in texts)
     assert any("1 block without a centroid or a size" in text for text in texts)
+
+
+def test_domains_that_miss_a_model_are_refused_or_told() -> None:
+    old, new = pair(3)
+    far = Domain("FAR", box((500, 500, 500), (600, 600, 600)))
+    near = Domain("NEAR", box((0, 0, 0), (5, 5, 5)))
+    with pytest.raises(TableError, match="no solid meets the block model: the blocks of the new"):
+        diff(old, new, domains=(Domains([near]), Domains([far])))
+    with pytest.warns(GeodomainWarning, match="the new table: FAR does not meet the block model"):
+        diff(old, new, domains=(Domains([near]), Domains([near, far])))
+
+
+def test_overlapping_blocks_are_told_and_still_add_up() -> None:
+    old, new = labelled(4)
+    doubled = pd.concat([new, new.head(3)])
+    with pytest.warns(GeodomainWarning, match="the new table: .*repeat|the new table: .*twice"):
+        result = diff(old, doubled, density="SG", grade="AU")
+    merged = {"wireframes", "order", "lattice"}
+    oracle = Oracle((old, doubled), None)
+    check(result, oracle, [{"extent"}, merged, {"density"}, {"grade"}])
+    add_up(result)
+
+
+def test_a_table_without_sizes(tmp_path: Path) -> None:
+    model = pd.DataFrame(list(itertools.product((5, 15, 25), repeat=3)), columns=["X", "Y", "Z"])
+    model["domain"] = "ORE"
+    model.to_csv(tmp_path / "bare.csv", index=False)
+    result = diff(tmp_path / "bare.csv", tmp_path / "bare.csv")
+    assert result.totals[0].volume == 27_000  # the size of blocks follows from their lattice
+    with pytest.raises(TableError, match="the old table has no block sizes"):
+        diff(model, model)
