@@ -106,5 +106,5 @@ def diff(
         )
     if as_json:
         print_json(result.as_dict(), err=to_stdout)
-    elif not (quiet and arguments["output"]):
-        print_text(result, err=bool(arguments["output"]))
+    elif not (quiet and any(arguments[name] for name in ("output", "report", "chart"))):
+        print_text(result, err=to_stdout)

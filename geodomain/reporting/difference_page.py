@@ -364,7 +364,10 @@ def _moves(result: ModelDifference, unit: str) -> str:
 def _drawn(changed: ChangedBlocks, pack: Pack, unit: str) -> tuple[str, str, dict[str, object]]:
     """Return the view of the changed blocks, the sections through them, and the scene."""
     geometry = _geometry(changed)
-    colours = colours_of([*changed.kinds, *changed.wireframes])
+    # The names of changes would give most of them the colours of waste.
+    names = [*changed.kinds, *changed.wireframes]
+    neutral = colours_of([f"change {number}" for number in range(len(names))])
+    colours = dict(zip(names, neutral.values(), strict=True))
     labels = [
         ShownLabel(kind, kind, colours[kind], place, ground=False, hidden=False)
         for place, kind in enumerate(changed.kinds)

@@ -617,3 +617,19 @@ def test_a_table_without_sizes(tmp_path: Path) -> None:
     assert result.totals[0].volume == 27_000  # the size of blocks follows from their lattice
     with pytest.raises(TableError, match="the old table has no block sizes"):
         diff(model, model)
+
+
+def test_two_estimates_of_demo1(shared_data: Path) -> None:
+    """A real model of 5,572 blocks of 5 m: kriging against inverse distance, in a wireframe."""
+    path = shared_data / "demo1" / "bmodel.csv"
+    ore = Domains([Domain("ORE", shared_data / "demo1" / "dom1.vtp")], background="WASTE")
+    result = diff(
+        path, path, domains=(ore, ore), density=2.7, grade="Au_OK", new_grade={"Au_OK": "Au_ID2"}
+    )
+    frame = pd.read_csv(path)
+    inside = frame[geodomain.label_blocks(frame, ore) == "ORE"]
+    metal = {row.step: row.grades[0].metal for row in result.rows if row.domain == "ORE"}
+    assert metal["old"] == pytest.approx(125 * 2.7 * inside["Au_OK"].sum(), rel=1e-13)
+    assert metal["new"] == pytest.approx(125 * 2.7 * inside["Au_ID2"].sum(), rel=1e-13)
+    assert metal["grade"] == metal["difference"] and metal["wireframes"] == metal["lattice"] == 0
+    add_up(result)

@@ -128,7 +128,7 @@ def test_the_command_compares_wireframes(tmp_path: Path) -> None:
     write_mesh(box((0, 0, 0), (10, 10, 10)), old)
     write_mesh(box((0, 0, 0), (10, 10, 12)), new)
     done = CliRunner().invoke(main, ["diff", str(old), str(new), "-o", str(tmp_path / "t.csv")])
-    assert done.exit_code == 0 and "gained 200, lost 0; greatest distance 2" in done.stderr
+    assert done.exit_code == 0 and "gained 200, lost 0; greatest distance 2" in done.stdout
     table = (tmp_path / "t.csv").read_text().splitlines()
     assert table[0] == "version,shell,triangles,volume,changed,x,y,z" and len(table) == 3
     values = json.loads(CliRunner().invoke(main, ["diff", str(old), str(new), "--json"]).stdout)
