@@ -106,16 +106,19 @@ class Shape(NamedTuple):
         return np.zeros((self.groups, 2 + 2 * self.grades), np.object_)
 
 
-def require_range(values: Floats, name: str, table: str) -> None:
-    """Raise TableError for numbers whose products float64 cannot hold exactly; accept 0 and NaN."""
+def require_range(values: Floats, name: str, table: str, rows: NDArray[np.int64]) -> None:
+    """Raise TableError for numbers whose products float64 cannot hold exactly; accept 0 and NaN.
+
+    `rows` are the rows of the numbers in the table, from 0.
+    """
     size = np.abs(values)
     wrong = (size > _HIGHEST) | ((size < _LOWEST) & (size > 0))
     if wrong.any():
         row = int(wrong.argmax())
         message = (
-            f"{name} is {float(values[row])!r} in block {row + 1:,} of {table}, and exact sums "
-            f"need 0 or a magnitude from {_LOWEST:g} to {_HIGHEST:g}: correct the number, or "
-            "declare it as missing with missing="
+            f"{name} is {float(values[row])!r} in block {int(rows[row]) + 1:,} of {table}, and "
+            f"exact sums need 0 or a magnitude from {_LOWEST:g} to {_HIGHEST:g}: correct the "
+            "number, or declare it as missing with missing="
         )
         raise TableError(message)
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Unpack, cast
 
 import numpy as np
@@ -19,7 +20,13 @@ from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.tables import require_outputs
 from geodomain.errors import TableError, collect_warnings
 from geodomain.files.streams import STANDARD
-from geodomain.formats.blocks import file_of, open_model, require_page_name, write_columns
+from geodomain.formats.blocks import (
+    file_of,
+    open_model,
+    require_page_name,
+    require_table_name,
+    write_columns,
+)
 from geodomain.formats.registry import format_of_meshes, head_of
 from geodomain.inputs import MeshLike, is_grid, is_mesh_like
 from geodomain.labelling.settings import LabelSettings
@@ -76,6 +83,7 @@ from geodomain.reporting.model_versions import (
 )
 from geodomain.reporting.sections import wireframes_of
 from geodomain.settings import among, read_keywords, with_keywords
+from geodomain.statistics.charts import require_picture
 from geodomain.tables.in_memory import BlockFrame, is_frame
 from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.settings import TableKeywords
@@ -209,10 +217,13 @@ def diff(
     label_settings = read_keywords(LabelSettings, keywords, DiffKeywords)
     options = table_options(**among(TableKeywords, keywords))
     inputs = [each for each in (old, new, *(domains or ())) if _is_path(each)]
-    require_outputs([output], inputs, overwrite=overwrite, formats="columns", chart=chart)
+    require_outputs([output, report], inputs, overwrite=overwrite, formats="any", chart=chart)
+    if output is not None and os.fspath(output) != STANDARD:
+        require_table_name(os.fspath(output), parquet=True)
     if report is not None:
         require_page_name(os.fspath(report))
-        require_outputs([report], inputs, overwrite=overwrite, formats="any")
+    if chart is not None:
+        require_picture(Path(chart))
     kind = require_request(
         old, new, domains=domains, density=density, grade=grade, chart=chart, **keywords
     )

@@ -459,7 +459,7 @@ def _no_sizes(name: str, _: Floats) -> NoReturn:
 def _checked(model: ReadModel, wanted: Wanted) -> Tonnage:
     """Raise the errors of `tonnes` about a model; return its checks of densities and grades."""
     for name, values in model.numbers.items():
-        require_range(values, name, model.name)
+        require_range(values, name, model.name, model.rows)
     tonnage = Tonnage(replace(wanted, cutoffs=()))
     texts = model.labels if model.labels is not None else [""]
     tonnage.add(

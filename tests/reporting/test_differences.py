@@ -561,6 +561,9 @@ def refusals(tmp_path: Path) -> Iterator[tuple[list[object], int, str]]:
     yield [old, tmp_path / "none.csv"], 4, "No such file"
     yield ["-", new], 3, "give files, not -"
     yield [old, new, "-o", old, "--overwrite"], 3, "old.csv"
+    yield [old, new, "-o", tmp_path / "a.csv", "--report", tmp_path / "a.csv"], 3, "a.csv"
+    yield [old, new, "--report", tmp_path / "a.csv"], 3, "use the extension .html"
+    yield [old, new, "--chart", tmp_path / "a.gif"], 2, "a.gif must end in"
     yield [listed, listed], 3, "there is no file 'none.stl'"
 
 
