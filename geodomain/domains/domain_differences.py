@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain, box_of
 from geodomain.domains.order import Domains, DomainsLike
 from geodomain.domains.sources import drawn_source
@@ -17,7 +18,11 @@ from geodomain.domains.stack import Stack
 from geodomain.errors import counted, in_lines, shown
 from geodomain.mesh.mesh import Mesh
 from geodomain.result_tables import ResultColumns, html_table, records_columns, records_frame
-from geodomain.volumes.wireframe_differences import WireframeDifference, wireframe_difference
+from geodomain.volumes.wireframe_differences import (
+    WireframeDifference,
+    have_same_meshes,
+    wireframe_difference,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -35,7 +40,8 @@ class DomainChange:
     domain : str
         The domain or the stack; empty for settings of the whole list.
     key : str
-        What changed: a key of `domains.toml`, or "added", "removed", "priority".
+        What changed: a key of `domains.toml`, or "added", "removed", "priority". The key "name" is
+        a domain that has another name, and is the same otherwise.
     old, new : str
         The two values; empty if there is none.
     effect : {"labels", "codes", "shares", "pictures", "nothing"}
@@ -220,16 +226,32 @@ def name_of_unit(thing: Domain | Stack) -> str:
 
 
 def _presence(old: Domains, new: Domains) -> Iterator[DomainChange]:
-    """Yield the domains that were removed and added."""
+    """Yield the domains that were renamed, removed and added."""
     before, after = _ranked(old), _ranked(new)
-    for name, unit in before.items():
-        if name not in after:
+    gone = {name: unit for name, unit in before.items() if name not in after}
+    come = {name: unit for name, unit in after.items() if name not in before}
+    for name, unit in gone.items():
+        renamed = next(
+            (each for each in come.values() if _is_renamed(unit.thing, each.thing)), None
+        )
+        if renamed is not None:
+            del come[renamed.name]
+            text = f"{name} is called {renamed.name} now, and has the same meshes and keys"
+            yield DomainChange(name, "name", name, renamed.name, "labels", text)
+        else:
             text = f"{name} is removed; it had priority {unit.rank} of {len(before)}"
             yield DomainChange(name, "removed", str(unit.rank), "", "labels", text)
-    for name, unit in after.items():
-        if name not in before:
-            text = f"{name} is new, with priority {unit.rank} of {len(after)}"
-            yield DomainChange(name, "added", "", str(unit.rank), "labels", text)
+    for name, unit in come.items():
+        text = f"{name} is new, with priority {unit.rank} of {len(after)}"
+        yield DomainChange(name, "added", "", str(unit.rank), "labels", text)
+
+
+def _is_renamed(old: Domain | Stack, new: Domain | Stack) -> bool:
+    """Return whether two domains differ only by name, code and colour."""
+    if not isinstance(old, Domain) or not isinstance(new, Domain):
+        return False
+    changes = _keys(old, new, "", ("name", "meshes", "code", "colour"))
+    return next(changes, None) is None and have_same_meshes(old.meshes, new.meshes)
 
 
 def _priority(old: Domains, new: Domains) -> Iterator[DomainChange]:
@@ -256,15 +278,17 @@ def _priority(old: Domains, new: Domains) -> Iterator[DomainChange]:
 
 def _boxes_meet(first: Domain | Stack, second: Domain | Stack) -> bool:
     """Return whether the boxes of two domains or stacks meet."""
-    boxes = [
-        thing.bounds
-        if isinstance(thing, Domain) and not thing.invert
-        else np.array([[-np.inf] * 3, [np.inf] * 3])
-        if isinstance(thing, Domain)
-        else box_of([mesh for tiles in thing.surfaces for mesh in tiles], flat=True)
-        for thing in (first, second)
-    ]
-    return bool(((boxes[0][0] <= boxes[1][1]) & (boxes[1][0] <= boxes[0][1])).all())
+    (low, high), (bottom, top) = _box(first), _box(second)
+    return bool(((low <= top) & (bottom <= high)).all())
+
+
+def _box(thing: Domain | Stack) -> Floats:
+    """Return the box, (2, 3), outside which a domain or a stack labels no block."""
+    if isinstance(thing, Stack):
+        return box_of([mesh for tiles in thing.surfaces for mesh in tiles], flat=True)
+    if thing.invert:
+        return np.array([[-np.inf] * 3, [np.inf] * 3])
+    return thing.bounds
 
 
 def _units(old: Domains, new: Domains, meshes: list[WireframeDifference]) -> Iterator[DomainChange]:
@@ -320,14 +344,14 @@ def _mesh_changes(
 
 def _matched(old: Sequence[Mesh], new: Sequence[Mesh]) -> Iterable[tuple[Mesh | None, Mesh | None]]:
     """Return pairs of an old and a new mesh with the same name; None where there is no such."""
-    later = {mesh.name: mesh for mesh in new}
+    rest, later = list(old), list(new)
     pairs: list[tuple[Mesh | None, Mesh | None]] = []
-    rest: list[Mesh] = []
     for mesh in old:
-        if mesh.name in later:
-            pairs.append((mesh, later.pop(mesh.name)))
-        else:
-            rest.append(mesh)
+        same = next((each for each in later if each.name == mesh.name), None)
+        if same is not None:
+            pairs.append((mesh, same))
+            rest.remove(mesh)
+            later.remove(same)
     if len(rest) == len(later) == 1:
-        return [*pairs, (rest[0], next(iter(later.values())))]
-    return [*pairs, *((mesh, None) for mesh in rest), *((None, mesh) for mesh in later.values())]
+        return [*pairs, (rest[0], later[0])]
+    return [*pairs, *((mesh, None) for mesh in rest), *((None, mesh) for mesh in later)]

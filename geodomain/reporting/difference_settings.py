@@ -17,7 +17,7 @@ PROPERTIES = (EXTENT, WIREFRAMES, ORDER, LATTICE, LABELS, DENSITY, GRADE)
 
 @dataclass(frozen=True, kw_only=True)
 class DiffSettings:
-    """Columns of the new model, and the order of the steps.
+    """Names in the new model, and the order of the steps.
 
     Raises
     ------
@@ -47,6 +47,14 @@ class DiffSettings:
         "repeated.",
         hashed=True,
         metavar="GRADE=COLUMN",
+    )
+    rename: Mapping[str, str] | None = setting(
+        None,
+        read_by("geodomain.reporting.difference_settings.read_label", dict),
+        "A label of the old model that has another name in the new one, such as ORE=ORE_HG. The "
+        "old blocks are summed under the new name. May be repeated.",
+        hashed=True,
+        metavar="OLD=NEW",
     )
     steps: str | Sequence[str] | None = setting(
         None,
@@ -101,11 +109,27 @@ def read_renamed(value: str) -> tuple[str, str]:
     >>> read_renamed("AU=AU_OK")
     ('AU', 'AU_OK')
     """
-    name, _, column = value.partition("=")
-    if not name or not column:
-        message = f"{value!r} is not GRADE=COLUMN, such as AU=AU_OK"
+    return _pair(value, "GRADE=COLUMN, such as AU=AU_OK")
+
+
+def read_label(value: str) -> tuple[str, str]:
+    """Read OLD=NEW, two names of a domain.
+
+    Examples
+    --------
+    >>> read_label("ORE=ORE_HG")
+    ('ORE', 'ORE_HG')
+    """
+    return _pair(value, "OLD=NEW, such as ORE=ORE_HG")
+
+
+def _pair(value: str, expected: str) -> tuple[str, str]:
+    """Split a text at its first equals sign; raise ValueError if a part is empty."""
+    name, _, other = value.partition("=")
+    if not name or not other:
+        message = f"{value!r} is not {expected}"
         raise ValueError(message)
-    return name, column
+    return name, other
 
 
 class DiffKeywords(PointKeywords, TableKeywords, total=False):
@@ -114,6 +138,7 @@ class DiffKeywords(PointKeywords, TableKeywords, total=False):
     new_column: str | None
     new_density: str | float | None
     new_grade: Mapping[str, str] | None
+    rename: Mapping[str, str] | None
     steps: str | Sequence[str] | None
     average_orders: bool
     weld: float | None

@@ -402,7 +402,9 @@ class _Plan:
         ]
         _require_labels(self._sources, columns, domains=domains is not None)
         self._wanted = _wanted_pair(columns, amounts, settings, options)
-        self._pair = None if domains is None else _domain_pair(domains, label_settings)
+        self._pair = (
+            None if domains is None else _domain_pair(domains, label_settings, settings.rename)
+        )
         self._factors, self._steps = _factors(
             settings.order,
             has_domains=domains is not None,
@@ -416,7 +418,7 @@ class _Plan:
         """Read both models, sum the hybrids, and return the result."""
         states = (all_states if self._settings.average_orders else sequence_states)(self._factors)
         models = [self._read(number, states, progress) for number in (0, 1)]
-        pair = ModelPair(models[0], models[1], self._wanted, self._pair)
+        pair = ModelPair(models[0], models[1], self._wanted, self._pair, self._settings.rename)
         sums, moves, drawn = pair.sums(states, tracks=draws)
         wanted = self._wanted[0]
         unit = pair.overlay.volume_unit
@@ -622,7 +624,11 @@ def _wanted_pair(
     return old, replace(new, grades=tuple(names), cut=cut, cutoffs=old.cutoffs, spelled=old.spelled)
 
 
-def _domain_pair(domains: tuple[DomainsLike, DomainsLike], settings: LabelSettings) -> DomainPair:
+def _domain_pair(
+    domains: tuple[DomainsLike, DomainsLike],
+    settings: LabelSettings,
+    rename: Mapping[str, str] | None,
+) -> DomainPair:
     """Read both lists of domains."""
     if (
         isinstance(domains, str | os.PathLike)
@@ -632,7 +638,7 @@ def _domain_pair(domains: tuple[DomainsLike, DomainsLike], settings: LabelSettin
         message = "domains= must be two lists: that of the old model, and that of the new model"
         raise ValueError(message)
     lists = [domains_to_label(each, weld=settings.weld).domains for each in domains]
-    return DomainPair(lists[0], lists[1], settings)
+    return DomainPair(lists[0], lists[1], settings, rename)
 
 
 def _factors(

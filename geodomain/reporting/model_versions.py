@@ -59,7 +59,9 @@ if TYPE_CHECKING:
 # --- Two lists of domains, and lists between them.
 
 
-def domains_between(wireframes: Domains, order: Domains) -> Domains:
+def domains_between(
+    wireframes: Domains, order: Domains, rename: Mapping[str, str] | None = None
+) -> Domains:
     """Return the domains of one list in the order of priority of another list.
 
     A domain that only the first list has follows the domain that it follows there.
@@ -70,6 +72,8 @@ def domains_between(wireframes: Domains, order: Domains) -> Domains:
         The list whose wireframes, kinds and conditions are used.
     order : Domains
         The list whose order is used.
+    rename : mapping of str to str, optional
+        New names of old domains; a domain may have either name in both lists.
 
     Raises
     ------
@@ -78,15 +82,18 @@ def domains_between(wireframes: Domains, order: Domains) -> Domains:
     """
     if wireframes is order:
         return wireframes
-    own = {name_of_unit(unit): unit for unit in by_priority(wireframes)}
     if wireframes.order == "last" and wireframes.stacks and any(d.keep for d in wireframes):
         message = (
             "a list with order = 'last', stacks, and domains with 'keep' has no equivalent in the "
             "order of another list: leave out domains= to compare the labels in the files"
         )
         raise DomainError(message)
-    names = _in_order_of([*own], [name_of_unit(unit) for unit in by_priority(order)])
-    units = [own[name] for name in names]
+    own = by_priority(wireframes)
+    names, guide = (
+        [(rename or {}).get(name, name) for name in map(name_of_unit, units)]
+        for units in (own, by_priority(order))
+    )
+    units = [own[place] for place in _in_order_of(names, guide)]
     return replace(
         wireframes,
         domains=tuple(unit for unit in units if isinstance(unit, Domain)),
@@ -95,21 +102,21 @@ def domains_between(wireframes: Domains, order: Domains) -> Domains:
     )
 
 
-def _in_order_of(own: Sequence[str], guide: Sequence[str]) -> list[str]:
-    """Return names in the order of `guide`; a name that is not there follows its predecessor.
+def _in_order_of(own: Sequence[str], guide: Sequence[str]) -> list[int]:
+    """Return the places of names in the order of `guide`.
+
+    A name that is not in `guide` follows its predecessor.
 
     Examples
     --------
     >>> _in_order_of(["a", "x", "b", "y"], ["b", "a"])
-    ['b', 'y', 'a', 'x']
+    [2, 3, 0, 1]
     """
-    result = [name for name in guide if name in own]
-    before: str | None = None
+    ranks: list[tuple[int, int]] = []
     for name in own:
-        if name not in result:
-            result.insert(0 if before is None else result.index(before) + 1, name)
-        before = name
-    return result
+        last, after = ranks[-1] if ranks else (-1, 0)
+        ranks.append((guide.index(name), 0) if name in guide else (last, after + 1))
+    return sorted(range(len(own)), key=ranks.__getitem__)
 
 
 def domain_names(domains: Domains) -> list[str]:
@@ -129,6 +136,8 @@ class DomainPair:
     ----------
     old, new : Domains
     settings : LabelSettings
+    rename : mapping of str to str, optional
+        New names of old domains.
 
     Attributes
     ----------
@@ -136,15 +145,21 @@ class DomainPair:
         The old and the new list.
     """
 
-    def __init__(self, old: Domains, new: Domains, settings: LabelSettings) -> None:
-        self.lists, self._settings = (old, new), settings
+    def __init__(
+        self,
+        old: Domains,
+        new: Domains,
+        settings: LabelSettings,
+        rename: Mapping[str, str] | None = None,
+    ) -> None:
+        self.lists, self._settings, self._rename = (old, new), settings, rename
         self._made: dict[tuple[bool, bool], Labeller] = {}
 
     def labeller(self, key: tuple[bool, bool]) -> Labeller:
         """Return the index for new wireframes or not, and for the new order or not."""
         if key not in self._made:
             wireframes, order = (self.lists[new] for new in key)
-            domains = domains_between(wireframes, order)
+            domains = domains_between(wireframes, order, self._rename)
             self._made[key] = Labeller(domains, self._settings)
         return self._made[key]
 
@@ -519,6 +534,8 @@ class ModelPair:
         The columns of each model.
     domains : DomainPair, optional
         The domains that labelled both models; None compares the labels in the files.
+    rename : mapping of str to str, optional
+        New names of old labels.
 
     Attributes
     ----------
@@ -538,8 +555,10 @@ class ModelPair:
         new: ReadModel,
         wanted: tuple[Wanted, Wanted],
         domains: DomainPair | None,
+        rename: Mapping[str, str] | None = None,
     ) -> None:
         self.models, self.wanted, self._domains = (old, new), wanted, domains
+        self._rename = rename or {}
         self._numbers: dict[str, int] = {}
         self.files = [self._of_file(number) for number in (0, 1)]
         by_domains = [
@@ -557,9 +576,9 @@ class ModelPair:
 
     def _numbered(self, texts: Sequence[str]) -> Places:
         """Return the number of each label; a new label gets the next number."""
-        return np.array(
-            [self._numbers.setdefault(text, len(self._numbers)) for text in texts], np.intp
-        )
+        names = [self._rename.get(text, text) for text in texts]
+        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
+        return np.array(numbers, np.intp)
 
     def _of_file(self, number: int) -> Places | None:
         """Return the labels in a file; codes of domains are replaced by their names."""

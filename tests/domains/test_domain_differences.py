@@ -71,6 +71,16 @@ def test_domains_that_come_and_go_and_meshes() -> None:
     assert [each.gained for each in result.wireframes] == [pytest.approx(49)]
 
 
+def test_a_domain_with_another_name() -> None:
+    dyke, ore, _ = listed()
+    other = Domain("ORE_HG", ore.meshes, code=7)
+    result = domains_difference(Domains([dyke, ore]), Domains([dyke, other]))
+    assert [(each.domain, each.key, each.new) for each in result.changes] == [
+        ("ORE", "name", "ORE_HG")
+    ]
+    assert "ORE is called ORE_HG now, and has the same meshes and keys" in str(result)
+
+
 def test_a_renamed_mesh_changes_nothing() -> None:
     old, new = (Domains([Domain("A", box((0, 0, 0), (1, 1, 1), name=n))]) for n in ("a", "b"))
     result = domains_difference(old, new)

@@ -480,6 +480,30 @@ def test_codes_in_a_file_are_names_of_domains() -> None:
     assert all(row.volume == 0 for row in result.rows if row.step == "labels")
 
 
+def test_renamed_labels_are_summed_under_their_new_name() -> None:
+    """Two old domains have become one; the steps are those of lists with the new name."""
+    models = pair(12)
+    old = Domains(
+        [Domain(f"A{n}", box(*LISTS[0][n][1])) for n in (0, 1)]
+        + [Domain("B", box(*LISTS[0][2][1]))],
+        background="WASTE",
+    )
+    new = Domains(
+        [Domain("B", box(*LISTS[1][0][1])), Domain("A", box(*LISTS[1][1][1]))], background="WASTE"
+    )
+    rename = {"A0": "A", "A1": "A"}
+    result = diff(*models, domains=(old, new), density="SG", rename=rename)
+    assert result.domains == ["B", "A", "WASTE"]
+    add_up(result)
+    labels = geodomain.label_blocks(models[0], old)
+    volume = models[0].eval("DX * DY * DZ")[np.isin(labels, ["A0", "A1"])].sum()
+    assert next(r.volume for r in result.rows if (r.domain, r.step) == ("A", "old")) == volume
+    files = labelled(2)
+    plain = diff(*files, density="SG")
+    other = files[0].assign(domain=files[0]["domain"].replace("ORE", "OLD ORE"))
+    assert diff(other, files[1], density="SG", rename={"OLD ORE": "ORE"}).rows == plain.rows
+
+
 def test_models_without_labels_have_totals() -> None:
     result = diff(*pair(1), density="SG")
     assert result.domains == [""]
