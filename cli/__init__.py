@@ -28,6 +28,7 @@ _COMMANDS = {
     "subblock": ("models", "Split blocks at wireframes, and label the sub-blocks."),
     "merge": ("models", "Join sub-blocks into fewer blocks."),
     "shell": ("models", "Make wireframes of the labelled blocks of a model."),
+    "regularise": ("changes", "Move a block model to a lattice of other blocks, exactly."),
     "stats": ("statistics", "Compute statistics of grades by domain."),
     "validate": ("statistics", "Compare grades of blocks with those of samples."),
     "tonnes": ("labelling", "Add up volume, tonnes and grade of a labelled block model."),

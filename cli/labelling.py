@@ -151,15 +151,16 @@ def _units(
     return units.get("") or units or None
 
 
-def cutoff_option() -> Decorator:
-    """Make the option --cutoff."""
+def cutoff_option(what: str = "") -> Decorator:
+    """Make the option --cutoff; `what` replaces its help text."""
     return click.option(
         "--cutoff",
         type=_cutoff,
         multiple=True,
         callback=_together,
         metavar="[GRADE=]VALUE,...",
-        help="Also report tonnes and grade at or above each cut-off, such as AU=0.5,1,2. "
+        help=what
+        or "Also report tonnes and grade at or above each cut-off, such as AU=0.5,1,2. "
         "With a single --grade its name may be left out. Repeat --cutoff for more cut-offs of the "
         "same grade; a second grade cannot have cut-offs.",
     )

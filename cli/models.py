@@ -39,21 +39,15 @@ def _read_by(reader: str, *arguments: str) -> Callable[[str], str]:
 
 
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
-@click.option(
-    "--size",
-    type=_read_by("read_sizes"),
-    required=True,
-    metavar="DX,DY,DZ",
-    help="Block size; one number means the same size in x, y and z.",
+@options.size_option(
+    "Block size; one number means the same size in x, y and z.", type=_read_by("read_sizes")
 )
 @options.origin_option(
     "Lower corner of the model (not a centroid). With --fit: a block corner to align to "
     "[default: 0,0,0]. With --rotation: the origin of the model in world coordinates.",
     type=_read_by("read_decimals", "origin"),
 )
-@click.option(
-    "--count", type=_read_by("read_counts"), metavar="NX,NY,NZ", help="Blocks along each axis."
-)
+@options.count_option("Blocks along each axis.", type=_read_by("read_counts"))
 @click.option(
     "--fit",
     multiple=True,

@@ -393,6 +393,16 @@ def origin_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
     return click.option("--origin", metavar="X,Y,Z", help=what, **settings)
 
 
+def size_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option --size: the size of new blocks."""
+    return click.option("--size", required=True, metavar="DX,DY,DZ", help=what, **settings)
+
+
+def count_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option --count: numbers of new blocks."""
+    return click.option("--count", metavar="NX,NY,NZ", help=what, **settings)
+
+
 rotation_options = settings_options(TableSettings, "rotation", "origin", "local_origin")
 frame_options = together(settings_options(TableSettings, "position"), rotation_options)
 box_options = settings_options(PlaceSettings)

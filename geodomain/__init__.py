@@ -32,6 +32,8 @@ if os.access(f"{_CHECKOUT}/kernels/CMakeLists.txt", os.F_OK) and _CHECKOUT not i
 _NAMES = {
     "blocks.merging": "merge_file",
     "blocks.new_model": "NewModel model_file",
+    "blocks.regularised": "Regularised",
+    "blocks.regularising": "regularise",
     "blocks.settings": "MergeSummary SubblockSummary",
     "blocks.shell": "Shells shell",
     "blocks.splitting": "subblock_file",

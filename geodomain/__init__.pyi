@@ -5,6 +5,8 @@ from geodomain import synthetic as synthetic
 from geodomain.blocks.merging import merge_file as merge_file
 from geodomain.blocks.new_model import NewModel as NewModel
 from geodomain.blocks.new_model import model_file as model_file
+from geodomain.blocks.regularised import Regularised as Regularised
+from geodomain.blocks.regularising import regularise as regularise
 from geodomain.blocks.settings import MergeSummary as MergeSummary
 from geodomain.blocks.settings import SubblockSummary as SubblockSummary
 from geodomain.blocks.shell import Shells as Shells

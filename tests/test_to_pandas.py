@@ -166,6 +166,12 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         lambda folder: geodomain.model_file("made.csv", fit=[cube()], size=2),
         ["axis text", "count int64", "size float64", "low float64", "high float64"],
     ),
+    "Regularised": (
+        lambda folder: geodomain.regularise(
+            "whole.csv", "coarse.csv", 20, density="DENSITY", mean="AU", cutoff=1
+        ),
+        [*("cutoff float64", "part text"), *("volume float64", "tonnes float64", "metal float64")],
+    ),
     "Shells": (
         lambda folder: geodomain.shell("model.csv", column="rock"),
         [

@@ -313,7 +313,7 @@ def fitted_axes(
     boxes = np.array([_box(mesh, frame) for mesh in meshes])
     lows, highs = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
     x, y, z = (
-        _fitted(*map(Fraction, axis))
+        fitted_axis(*map(Fraction, axis))
         for axis in zip(lows.tolist(), highs.tolist(), size, margin, anchor, strict=True)
     )
     return _resolved((x, y, z))
@@ -331,7 +331,7 @@ def _box(mesh: Mesh, frame: LocalFrame | None) -> NDArray[np.float64]:
     return np.array([points.min(axis=0), points.max(axis=0)])
 
 
-def _fitted(
+def fitted_axis(
     low: Fraction, high: Fraction, size: Fraction, margin: Fraction, anchor: Fraction
 ) -> DecimalAxis:
     """Return the fewest blocks, at least one, that contain an interval and its margin."""

@@ -346,3 +346,41 @@ def fill_cells(
     )
     state, row = outcome.tolist()
     return ("once", "twice", "off planes")[state], row
+
+
+def add_products(lanes: Ints, groups: Ints, wholes: Ints, factors: Floats, unit: int) -> int:
+    """Add products to exact sums by group: a whole number times some factors, without rounding.
+
+    Parameters
+    ----------
+    lanes : (k, m) int64
+        The sums of k groups, which are changed. A lane has a digit of 32 bits and its carries, the
+        lowest digit first; a sum is in units of 2^unit. Carries must be taken out of the lanes
+        after 2^31 products.
+    groups : (n,) int64
+        The group of each product, from 0 to k - 1.
+    wholes : (n,) int64
+        Whole numbers, 0 or more.
+    factors : (n, f) float64
+        The factors of each product, finite; f is 0, 1 or 2.
+    unit : int
+        Exponent of the unit.
+
+    Returns
+    -------
+    int
+        n, or the first row whose product is no multiple of the unit or is too large for the lanes.
+    """
+    done = np.zeros(1, np.int64)
+    core().add_products(
+        np.ascontiguousarray(groups, np.int64),
+        np.ascontiguousarray(wholes, np.int64),
+        np.ascontiguousarray(factors, np.float64),
+        factors.shape[1],
+        len(groups),
+        lanes.shape[1],
+        unit,
+        lanes,
+        done,
+    )
+    return int(done[0])

@@ -271,7 +271,7 @@ def require_amounts(
 ) -> None:
     """Raise an error if a model lacks one of the columns, or if cut-offs are invalid."""
     named = [name for name in (density, *grade, classification) if isinstance(name, str)]
-    cut, _, spelled = _cutoffs(cutoff, tuple(grade))
+    cut, _, spelled = read_cutoffs(cutoff, tuple(grade))
     if not named:
         return
     with open_model(os.fspath(model), table_options(**table)) as opened:
@@ -387,7 +387,7 @@ def wanted_of(
     if bench is not None and not 0 < bench < math.inf:
         message = f"bench is {bench}; it must be a height above zero"
         raise ValueError(message)
-    cut, cutoffs, spelled = _cutoffs(cutoff, grades)
+    cut, cutoffs, spelled = read_cutoffs(cutoff, grades)
     shares, units = dict(proportion or {}), metal_units(grade_unit, grades)
     if background is not None and not (shares and background):
         message = "background= needs proportion=: it names the domain of the rest of each block"
@@ -445,7 +445,7 @@ def has_decimal_commas(model: BlockFile) -> bool:
     return model.facts().get("decimal mark") == "comma"
 
 
-def _cutoffs(
+def read_cutoffs(
     cutoff: Cutoffs | None, grades: tuple[str, ...]
 ) -> tuple[str, tuple[float, ...], tuple[str, ...]]:
     """Return a tuple: the grade of the cut-offs, the cut-offs in ascending order, ambiguous texts.

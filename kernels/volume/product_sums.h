@@ -1,0 +1,93 @@
+// Exact sums of products by group: a whole number times some doubles, without rounding. Host only.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace geodomain {
+
+// A sum is a fixed-point number: lanes of 64 bits with a digit of 32 bits each, the lowest first,
+// in units of 2^unit. Lanes are signed and keep their carries, so that up to 2^31 products can be
+// added before the caller has to carry; the order of the products does not change the sums.
+class ProductSums {
+ public:
+  ProductSums(std::int64_t* lanes, int lane_count, int unit)
+      : lanes_(lanes), lane_count_(lane_count), unit_(unit) {}
+
+  // Adds whole * factors[0] * ... to the sum of a group. Returns false, and adds nothing, if the
+  // product is not a multiple of the unit or has more digits than there are lanes. `whole` is not
+  // negative, and factors are finite.
+  bool add(std::int64_t group, std::int64_t whole, const double* factors, int factor_count) {
+    Digits digits{static_cast<std::uint32_t>(whole),
+                  static_cast<std::uint32_t>(static_cast<std::uint64_t>(whole) >> 32)};
+    int exponent = 0;
+    bool negative = false;
+    for (int i = 0; i < factor_count; ++i) {
+      int power = 0;
+      const double fraction = std::frexp(std::fabs(factors[i]), &power);
+      multiply(digits, static_cast<std::uint64_t>(std::ldexp(fraction, 53)));
+      exponent += power - 53;
+      negative ^= std::signbit(factors[i]);
+    }
+    int used = kDigits;
+    while (used > 0 && digits[static_cast<std::size_t>(used - 1)] == 0) --used;
+    if (used == 0) return true;
+    return place(group, digits, used, exponent - unit_, negative);
+  }
+
+ private:
+  static constexpr int kDigits = 6;  // a whole number of 64 bits and two mantissas of 53
+  using Digits = std::array<std::uint32_t, kDigits>;
+
+  static void multiply(Digits& digits, std::uint64_t mantissa) {
+    const std::uint64_t parts[2] = {mantissa & 0xffffffffu, mantissa >> 32};
+    Digits product{};
+    for (int i = 0; i < kDigits; ++i) {
+      std::uint64_t carry = 0;
+      for (int j = 0; j < 2 && i + j < kDigits; ++j) {
+        const auto at = static_cast<std::size_t>(i + j);
+        carry += digits[static_cast<std::size_t>(i)] * parts[j] + product[at];
+        product[at] = static_cast<std::uint32_t>(carry);
+        carry >>= 32;
+      }
+      for (int k = i + 2; carry != 0 && k < kDigits; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        carry += product[at];
+        product[at] = static_cast<std::uint32_t>(carry);
+        carry >>= 32;
+      }
+    }
+    digits = product;
+  }
+
+  // Adds digits at a bit position; below the unit, only zeros may be cut off.
+  bool place(std::int64_t group, const Digits& digits, int used, int position, bool negative) {
+    const int first = position >= 0 ? position / 32 : -((31 - position) / 32);
+    const int shift = position - 32 * first;  // 0 to 31
+    if (first + used > lane_count_) return false;
+    std::int64_t* sum = lanes_ + group * lane_count_;
+    std::uint64_t parts[kDigits + 1] = {};
+    for (int i = 0; i < used; ++i) {
+      const std::uint64_t wide = std::uint64_t{digits[static_cast<std::size_t>(i)]} << shift;
+      parts[i] |= wide & 0xffffffffu;
+      parts[i + 1] = wide >> 32;
+    }
+    for (int i = 0; i <= used; ++i) {
+      const int lane = first + i;
+      if (parts[i] != 0 && (lane < 0 || lane >= lane_count_)) return false;
+    }
+    for (int i = 0; i <= used; ++i) {
+      if (parts[i] == 0) continue;
+      const auto digit = static_cast<std::int64_t>(parts[i]);
+      sum[first + i] += negative ? -digit : digit;
+    }
+    return true;
+  }
+
+  std::int64_t* const lanes_;
+  const int lane_count_;
+  const int unit_;
+};
+
+}  // namespace geodomain
