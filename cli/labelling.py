@@ -509,7 +509,7 @@ Example:
 @options.scheduler_option
 @options.take_over_option
 @options.replacing_options
-@options.page_option
+@options.labelled_page_option
 @options.report_options
 def label(**arguments: Any) -> None:
     """Label the blocks of BLOCKS by the wireframes that they are inside, above or below.

@@ -457,13 +457,14 @@ def solid_option(what: str) -> Decorator:
     )
 
 
-def domains_option(what: str) -> Decorator:
+def domains_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
     """Make the option --domains, with the help text `what`."""
     return click.option(
         "--domains",
         metavar="FILE.toml",
         type=click.Path(dir_okay=False, path_type=Path),
         help=what,
+        **settings,
     )
 
 
@@ -545,12 +546,20 @@ machine_options = together(
     settings_options(LabelSettings, "backend"), devices_option, threads_option
 )
 
-page_option = click.option(
-    "--report",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.html",
-    help="Also write a report of the labelled model. A report with samples, grades and drillholes "
-    "needs a second command: 'geodomain report', with the --record of this run.",
+
+def page_option(what: str) -> Decorator:
+    """Make the option --report, with the help text `what`."""
+    return click.option(
+        "--report",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE.html",
+        help=what,
+    )
+
+
+labelled_page_option = page_option(
+    "Write a report of the labelled model as well. For samples, grades and drillholes in it, "
+    "run 'geodomain report' on the labelled file, with --record."
 )
 
 scheduler_option = click.option(

@@ -43,6 +43,7 @@ _NAMES = {
     "compute.inventory": "use_devices",
     "datasets.labelling": "label_dataset",
     "domains.domain": "Domain",
+    "domains.domain_differences": "DomainsDifference",
     "domains.implicit": "model_domains",
     "domains.order": "Domains",
     "domains.stack": "Stack",
@@ -75,6 +76,8 @@ _NAMES = {
     "query.segments": "Hits SegmentIntersector Segments intersect sort_rays",
     "query.surfaces": "sides",
     "reporting.compare": "Comparison compare_files",
+    "reporting.difference_results": "ModelDifference",
+    "reporting.differences": "diff",
     "reporting.inspect": "Inspection inspect_file",
     "reporting.notebook": "view",
     "reporting.plot": "plot_sections",
@@ -89,6 +92,7 @@ _NAMES = {
     "volumes.solids": "VolumeReport volume_report",
     "volumes.tonnes": "tonnes tonnes_file",
     "volumes.tonnes_report": "Tonnes",
+    "volumes.wireframe_differences": "WireframeDifference",
     "wireframes": "MeshCheck check check_file fill_holes weld write_mesh",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -19,6 +19,7 @@ from geodomain.compute.device_arrays import pinned_empty as pinned_empty
 from geodomain.compute.inventory import use_devices as use_devices
 from geodomain.datasets.labelling import label_dataset as label_dataset
 from geodomain.domains.domain import Domain as Domain
+from geodomain.domains.domain_differences import DomainsDifference as DomainsDifference
 from geodomain.domains.implicit import model_domains as model_domains
 from geodomain.domains.order import Domains as Domains
 from geodomain.domains.stack import Stack as Stack
@@ -78,6 +79,8 @@ from geodomain.query.segments import sort_rays as sort_rays
 from geodomain.query.surfaces import sides as sides
 from geodomain.reporting.compare import Comparison as Comparison
 from geodomain.reporting.compare import compare_files as compare_files
+from geodomain.reporting.difference_results import ModelDifference as ModelDifference
+from geodomain.reporting.differences import diff as diff
 from geodomain.reporting.inspect import Inspection as Inspection
 from geodomain.reporting.inspect import inspect_file as inspect_file
 from geodomain.reporting.notebook import view as view
@@ -105,6 +108,7 @@ from geodomain.volumes.solids import volume_report as volume_report
 from geodomain.volumes.tonnes import tonnes as tonnes
 from geodomain.volumes.tonnes import tonnes_file as tonnes_file
 from geodomain.volumes.tonnes_report import Tonnes as Tonnes
+from geodomain.volumes.wireframe_differences import WireframeDifference as WireframeDifference
 from geodomain.wireframes import MeshCheck as MeshCheck
 from geodomain.wireframes import check as check
 from geodomain.wireframes import check_file as check_file

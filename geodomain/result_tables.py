@@ -66,6 +66,18 @@ def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
     ]
 
 
+def rounded(value: float, digits: int) -> str:
+    """Return a number with `digits` significant digits; large numbers get commas, not exponents.
+
+    Examples
+    --------
+    >>> rounded(8423190.7, 4), rounded(0.123456, 4)
+    ('8,423,000', '0.1235')
+    """
+    few = float(f"{value:.{digits}g}")
+    return f"{few:,.0f}" if abs(few) >= 10 ** (digits - 1) else f"{few:,.{digits}g}"
+
+
 def html_table(
     title: str,
     rows: Sequence[Sequence[str]],

@@ -129,6 +129,21 @@ TABLES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         ),
         DEPLETION,
     ),
+    "ModelDifference": (
+        lambda folder: geodomain.diff("old.csv", "new.csv"),
+        ["domain text", "step text", "volume float64"],
+    ),
+    "WireframeDifference": (
+        lambda folder: geodomain.diff(cube(), box((0, 0, 0), (5, 9, 9))),
+        [
+            *("version text", "shell int64", "triangles int64", "volume float64"),
+            *("changed float64", *AT),
+        ],
+    ),
+    "DomainsDifference": (
+        lambda folder: geodomain.diff({"ORE": cube()}, {"ORE": roofless()}),
+        [f"{name} text" for name in ("domain", "key", "old", "new", "effect", "sentence")],
+    ),
     "DistanceSummary": (
         lambda folder: geodomain.distance_file("model.csv", {"ORE": cube()}, "out.csv"),
         ["name text", "column text", "nearest float64", "farthest float64", "inside Int64"],

@@ -478,7 +478,7 @@ class _Reading:
             raise TableError(message)
         if not self._sizes:
             refuse_misfit(points, None, model.frame, model.name)
-        spacing = None if self._sizes else _spacing(model, points)
+        spacing = None if self._sizes else spacing_of(model, points)
         sizes = np.broadcast_to(spacing, points.shape) if spacing else _stacked(self._sizes)
         local = model.frame.lattice or LocalFrame(
             [("z", azimuth_of(points, sizes))], (0.0, 0.0, 0.0)
@@ -594,7 +594,7 @@ def _stacked(chunks: list[Floats]) -> Floats:
     return out
 
 
-def _spacing(model: BlockFile, points: Floats) -> tuple[float, float, float]:
+def spacing_of(model: BlockFile, points: Floats) -> tuple[float, float, float]:
     """Infer the block size from the lattice of the centroids."""
     survey = Survey.of_model(model)
     survey.add(points, None)

@@ -23,10 +23,10 @@ from geodomain.reporting.tables import (
     exact_figure,
     grade_figure,
     in_unit,
-    rounded,
     table,
     volume,
 )
+from geodomain.result_tables import rounded
 from geodomain.statistics.charts import (
     COOL,
     WARM,

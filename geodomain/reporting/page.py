@@ -81,9 +81,9 @@ def html_page(
     title: str,
     lead: str,
     parts: Sequence[tuple[str, str, str]],
-    scene: Mapping[str, object],
-    blocks: Sequence[str],
-    figures: Mapping[str, object],
+    scene: Mapping[str, object] | None,
+    blocks: Sequence[str] = (),
+    figures: Mapping[str, object] | None = None,
 ) -> str:
     """Return the HTML of a page.
 
@@ -95,11 +95,11 @@ def html_page(
         HTML below the title.
     parts : sequence of (name, heading, HTML)
         The parts of the page in order. The name is the identifier of the part in the HTML.
-    scene : mapping
-        Plain values for the 3D view.
+    scene : mapping, optional
+        Plain values for the 3D view; None for a page without a view, which has no JavaScript.
     blocks : sequence of str
         Arrays for the 3D view, in base64.
-    figures : mapping
+    figures : mapping, optional
         Plain values: the figures of the pages of domains.
 
     Returns
@@ -107,9 +107,10 @@ def html_page(
     str
     """
     code, style = (_VIEWER / "viewer.js").read_text(), (_VIEWER / "page.css").read_text()
+    scripts = "'none'" if scene is None else _hash(code)
     policy = (
         f"default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"script-src {_hash(code)}; style-src {_hash(style)}"
+        f"script-src {scripts}; style-src {_hash(style)}"
     )
     links = "".join(f'<a href="#{name}">{escape(heading)}</a>' for name, heading, _ in parts)
     body = "".join(
@@ -126,15 +127,25 @@ def html_page(
             f"<title>{escape(title)}</title><style>{style}</style></head><body>",
             f'<header><h1>{escape(title)}</h1>{lead}<nav aria-label="Parts">{links}</nav></header>',
             f"<main>{body}</main>",
-            f'<script type="application/json" id="scene">{escaped_json(scene)}</script>',
-            f'<script type="application/json" id="figures">{escaped_json(figures)}</script>',
-            *(
-                f'<script type="text/plain" id="data-{number}">{block}</script>\n'
-                for number, block in enumerate(blocks)
-            ),
-            f"<script>{code}</script></body></html>\n",
+            *([] if scene is None else _view_data(scene, blocks, figures or {}, code)),
+            "</body></html>\n",
         ]
     )
+
+
+def _view_data(
+    scene: Mapping[str, object], blocks: Sequence[str], figures: Mapping[str, object], code: str
+) -> list[str]:
+    """Return the data of the 3D view and its program, as HTML."""
+    return [
+        f'<script type="application/json" id="scene">{escaped_json(scene)}</script>',
+        f'<script type="application/json" id="figures">{escaped_json(figures)}</script>',
+        *(
+            f'<script type="text/plain" id="data-{number}">{block}</script>\n'
+            for number, block in enumerate(blocks)
+        ),
+        f"<script>{code}</script>",
+    ]
 
 
 def escaped_json(value: object) -> str:
@@ -324,7 +335,7 @@ class Origin:
         labelled = f", labelled {escape(_day(self.record['started']))}" if self.record else ""
         cells = {
             "Model": f"{escape(Path(self.model).name)}{labelled}",
-            "Date": _day(_now()),
+            "Date": _day(now()),
             "Prepared by": escape(self.prepared_by),
             "Made with": f"geodomain {escape(version('geodomain'))}, "
             '<a href="#origin">files and options</a>',
@@ -341,15 +352,15 @@ class Origin:
         """The HTML tables of files, of versions and dates, and of options."""
         record = self.record
         recorded = record["inputs"] if record else []
-        files = [("labelled model", _file(self.model, self.digest))]
+        files = [("labelled model", file_facts(self.model, self.digest))]
         files += [("labelled from", file) for file in recorded]
         listed = {file["sha256"] for _, file in files}
         for what, path in self.others:
-            file = _file(path, Digest.of_file(path))
+            file = file_facts(path, Digest.of_file(path))
             if file["sha256"] not in listed or what == "compared with":
                 files.append((what, file))
         facts: dict[str, object] = {
-            "report made": _now(),
+            "report made": now(),
             "report by": f"geodomain {version('geodomain')}",
             "labelled": record["started"] if record else "",
             "labelled by": record["versions"] if record else {},
@@ -407,7 +418,8 @@ def relative(path: str, folder: Path) -> str:
         return path
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time in UTC as text."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -415,7 +427,8 @@ def _day(moment: str) -> str:
     return moment.partition("T")[0]
 
 
-def _file(path: str | Path, digest: Digest) -> FileFacts:
+def file_facts(path: str | Path, digest: Digest) -> FileFacts:
+    """Return the path, size and SHA-256 of a file."""
     return {"path": str(path), "bytes": digest.size, "sha256": digest.hexadecimal}
 
 
@@ -511,7 +524,7 @@ class Content:
             with collect_warnings() as grade_warnings:
                 grades = self._grades(labels)
             scene = packing.result()
-        fullest = _fullest(figures)
+        fullest = fullest_section(figures)
         # Identifiers within a drawing are unique in the page, so the summary has its own drawing.
         picture = section_svg(sections[fullest], len(sections), geometry, geometry.extent, style)
         swatches = [tables.swatch(label.colour) for label in labels]
@@ -524,7 +537,7 @@ class Content:
             *self._changes(),
             ("problems", "Warnings", tables.warnings_list(self._warnings(grade_warnings))),
             *self._drillholes(),
-            ("view", "Model", view + _scene_note(scene)),
+            ("view", "Model", view + scene_note(scene)),
             *([("grades", "Tonnes and grade", grades.html)] if grades.html else []),
             ("sections", "Sections", sections_html(figures, fullest, self._near_note)),
             *([("domain-pages", "Domains", pages)] if pages else []),
@@ -751,7 +764,7 @@ def _pictures(
     return pictures
 
 
-def _fullest(figures: Sequence[Figure]) -> int:
+def fullest_section(figures: Sequence[Figure]) -> int:
     """Return the index of the section with the most labels.
 
     Among sections with equally many labels, the one with the longest SVG is taken.
@@ -787,7 +800,7 @@ def _explained(rows: Sequence[DomainRow], unit: str) -> str:
     return f'<p class="hint">{" ".join(sentences)}</p>'
 
 
-def _scene_note(scene: Scene) -> str:
+def scene_note(scene: Scene) -> str:
     """Return a note, as HTML, on the content of the 3D view and on what was left out of it."""
     thinned = f", one of every {scene.every}" if scene.every > 1 else ""
     sentences = [

@@ -683,8 +683,9 @@ def chart_svg(chart: Chart, name: str, what: str, *, high: int = _HIGH) -> str:
         parts.append(_panel(chart, panel, (_LEFT, top, right, foot)))
         top = foot
     parts.append(_x_axis(chart.x, _LEFT, right, top))
+    below = 44 + _slant(chart.x)
     return (
-        f'<svg viewBox="0 0 {_WIDE} {top + 44:.0f}" role="img" aria-labelledby="{name}" '
+        f'<svg viewBox="0 0 {_WIDE} {top + below:.0f}" role="img" aria-labelledby="{name}" '
         f'font-size="12" font-family="system-ui, sans-serif"><title id="{name}">'
         f"{escape(_caption(chart, what))}</title>{''.join(parts)}</svg>"
     )
@@ -829,15 +830,28 @@ def _mark_svg(
             f'font-size="11">{escape(mark.text)}</text>'
         )
     bars = []
-    for (begin, end), height in zip(mark.ends, mark.heights, strict=True):
+    bases = [at(0.0, base)[1] for base in mark.bases] or [foot] * len(mark.ends)
+    for (begin, end), height, base in zip(mark.ends, mark.heights, bases, strict=True):
         start, (stop, y) = at(begin, 0.0)[0], at(end, height)
-        if foot - y > 0:
+        if base - y > 0:
             gap = mark.gap * (stop - start)
             bars.append(
-                f"M{start + gap / 2:.1f} {foot:.1f}V{y:.2f}h{stop - start - gap:.1f}V{foot:.1f}z"
+                f"M{start + gap / 2:.1f} {base:.1f}V{y:.2f}h{stop - start - gap:.1f}V{base:.1f}z"
             )
     alpha = f' fill-opacity="{mark.alpha:g}"' if mark.alpha < 1 else ""
     return f'<path class="bars" d="{"".join(bars)}" fill="{mark.colour}"{alpha}/>' if bars else ""
+
+
+# Degrees by which long texts of ticks are slanted.
+_SLANT = 35
+
+
+def _slant(axis: Axis) -> float:
+    """Return the extra height below a horizontal axis that slanted texts need."""
+    if not axis.slanted:
+        return 0.0
+    longest = max((len(text) for _, text in axis.ticks), default=0)
+    return longest * _CHARACTER * math.sin(math.radians(_SLANT))
 
 
 def _x_axis(axis: Axis, left: float, right: float, foot: float) -> str:
@@ -846,12 +860,16 @@ def _x_axis(axis: Axis, left: float, right: float, foot: float) -> str:
     for value, text in axis.ticks:
         x = left + (right - left) * axis.place(value)
         parts.append(f'<path stroke="currentColor" d="M{x:.1f} {foot:.1f}v4"/>')
+        y = foot + (14 if axis.slanted else 18)
+        turned = f' transform="rotate(-{_SLANT} {x:.1f} {y:.0f})"' if axis.slanted else ""
+        anchor = "end" if axis.slanted else "middle"
         parts.append(
-            f'<text {_INK} x="{x:.1f}" y="{foot + 18:.0f}" text-anchor="middle">{text}</text>'
+            f'<text {_INK} x="{x:.1f}" y="{y:.0f}" text-anchor="{anchor}"{turned}>{escape(text)}'
+            "</text>"
         )
     middle = (left + right) / 2
     parts.append(
-        f'<text {_INK} x="{middle:.0f}" y="{foot + 37:.0f}" text-anchor="middle">'
+        f'<text {_INK} x="{middle:.0f}" y="{foot + 37 + _slant(axis):.0f}" text-anchor="middle">'
         f"{escape(axis.name)}</text>"
     )
     return "".join(parts)

@@ -15,6 +15,7 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.reporting.blocks import Blocks
 from geodomain.reporting.look import usual_ground
 from geodomain.reporting.record import FileFacts, PartFacts, SummaryFacts
+from geodomain.result_tables import rounded
 
 # The code for no label in formats that hold only numbers.
 _NO_LABEL = "0"
@@ -346,18 +347,6 @@ def grade_figure(value: float | None) -> str:
 def exact_figure(value: float) -> str:
     """Return a number as HTML, rounded to four digits; see `volume`."""
     return _figure(value, rounded(value, 4))
-
-
-def rounded(value: float, digits: int) -> str:
-    """Return a number with `digits` significant digits; large numbers get commas, not exponents.
-
-    Examples
-    --------
-    >>> rounded(8423190.7, 4), rounded(0.123456, 4)
-    ('8,423,000', '0.1235')
-    """
-    few = float(f"{value:.{digits}g}")
-    return f"{few:,.0f}" if abs(few) >= 10 ** (digits - 1) else f"{few:,.{digits}g}"
 
 
 def _figure(value: float | None, text: str) -> str:

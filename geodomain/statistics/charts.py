@@ -57,6 +57,8 @@ class Axis(NamedTuple):
         The scale. On a normal axis, values are probabilities, from 0 to 1.
     colour : str
         Colour of the texts; empty for that of other texts.
+    slanted : bool
+        Whether the texts of ticks are slanted, because they are long. Only for a horizontal axis.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Axis(NamedTuple):
     ticks: Sequence[tuple[float, str]]
     kind: Literal["linear", "log", "normal"] = "linear"
     colour: str = ""
+    slanted: bool = False
 
     def scaled(self, value: float) -> float:
         """Return a number that is proportional to the place of a value on the axis."""
@@ -210,7 +213,10 @@ class Line(NamedTuple):
 
 
 class Bars(NamedTuple):
-    """Bars from 0 upwards, each with its two ends along x; `gap` is a share of the width."""
+    """Bars, each with its two ends along x; `gap` is a share of the width.
+
+    A bar begins at the foot of the panel, or at its entry of `bases`, and ends at its height.
+    """
 
     ends: Sequence[tuple[float, float]]
     heights: Sequence[float]
@@ -218,6 +224,7 @@ class Bars(NamedTuple):
     name: str = ""
     alpha: float = 1.0
     gap: float = 0.08
+    bases: Sequence[float] = ()
 
 
 class Band(NamedTuple):
@@ -677,7 +684,7 @@ def picture_of(figures: Sequence[Figure], kind: str) -> bytes:
 
 def figure_of(chart: Chart, width: float, height: float, *, title: str = "") -> Figure:
     """Draw a chart as a figure of its own; sizes are in inches."""
-    figure = _figure(width, height)
+    figure = empty_figure(width, height)
     draw_chart(figure, chart)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
@@ -691,7 +698,7 @@ def validation_figures(groups: Sequence[Sequence[DomainPage]]) -> list[Figure]:
         # Spaces are fractions of the height of the whole figure.
         count = max(1, len(pages))
         space = 0.02 / count
-        figure = _figure(_WIDE, _HIGH * count, space)
+        figure = empty_figure(_WIDE, _HIGH * count, space)
         parts = figure.subfigures(len(pages), 1, squeeze=False, hspace=2 * space) if pages else ()
         for page, (part,) in zip(pages, parts, strict=True):
             _page(part, page, space)
@@ -719,7 +726,7 @@ def _page(figure: SubFigure, page: DomainPage, space: float) -> None:
             draw_chart(part, chart._replace(title=""))
 
 
-def _figure(width: float, height: float, space: float = 0.02) -> Figure:
+def empty_figure(width: float, height: float, space: float = 0.02) -> Figure:
     """Return an empty figure; sizes are in inches, and `space` is a fraction of the height."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -792,8 +799,10 @@ def _draw_mark(axes: Axes, x: Axis, y: Axis, mark: Line | Bars | Band | Word) ->
     elif isinstance(mark, Bars):
         middles = [0.5 * (begin + end) for begin, end in mark.ends]
         widths = [(1 - mark.gap) * (end - begin) for begin, end in mark.ends]
+        bases = mark.bases or [0.0] * len(mark.heights)
+        lengths = [height - base for height, base in zip(mark.heights, bases, strict=True)]
         axes.bar(
-            middles, mark.heights, widths, color=mark.colour, alpha=mark.alpha,
+            middles, lengths, widths, bases, color=mark.colour, alpha=mark.alpha,
             label=mark.name or None,
         )  # fmt: skip
     else:
@@ -820,6 +829,9 @@ def _set_axis(axes: Axes, which: Literal["x", "y"], axis: Axis, *, named: bool =
     here.set_major_locator(FixedLocator(places))
     here.set_major_formatter(FixedFormatter([text for _, text in axis.ticks]))
     here.set_minor_locator(NullLocator())
+    if axis.slanted:
+        for tick in here.get_ticklabels():
+            tick.set(rotation=35, ha="right", rotation_mode="anchor")
     if named:
         here.set_label_text(axis.name, color=axis.colour or "black")
     if axis.colour:
