@@ -210,13 +210,13 @@ def _no_minor(p: Floats, q: Floats) -> Bools:
     """Return, for each pair of vectors, whether all three 2 x 2 minors are exactly 0."""
     result = np.ones(len(p), np.bool_)
     for i, j in ((0, 1), (1, 2), (2, 0)):
-        left, right = _product(p[:, i], q[:, j]), _product(p[:, j], q[:, i])
+        left, right = exact_product(p[:, i], q[:, j]), exact_product(p[:, j], q[:, i])
         result &= (left[0] == right[0]) & (left[1] == right[1])
     return result
 
 
-def _product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return x * y and its rounding error (Dekker's product)."""
+def exact_product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return x * y and its rounding error, both exact unless they under- or overflow (Dekker)."""
     (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
     product = x * y
     error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
