@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from geodomain.checks.columns import DensityChecks, DensityUnit, LabelSpellings
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
+from geodomain.mesh.edges import exact_product
 from geodomain.tables.numbers import BelowDetection, NegativeGrades
 
 # Faces this close to a bench boundary, in bench heights, count as on the boundary, because in
@@ -132,8 +133,6 @@ def nearest_float(total: int, weight: int = ONE) -> float:
 # Factors of exact products are at least 2^-100 and at most 2^100, so that no term of six factors
 # underflows or overflows.
 _LEAST, _MOST_FACTOR = 2.0**-100, 2.0**100
-# Halves of a fraction of 53 bits: Dekker's constant.
-_SPLIT = 2.0**27 + 1
 
 
 def exact_products(terms: Sequence[Floats], factor: Floats) -> list[Floats]:
@@ -151,12 +150,6 @@ def exact_products(terms: Sequence[Floats], factor: Floats) -> list[Floats]:
     list of (n,) float64
         Arrays whose exact sum, row by row, is the exact product. Arrays of zeros are left out.
 
-    Notes
-    -----
-    Each product is the rounded product and its rounding error: Dekker's algorithm (T. J. Dekker,
-    "A floating-point technique for extending the available precision", Numerische Mathematik 18,
-    1971), which is exact without overflow and underflow.
-
     Examples
     --------
     >>> parts = exact_products([np.array([0.1])], np.array([0.1]))
@@ -164,27 +157,14 @@ def exact_products(terms: Sequence[Floats], factor: Floats) -> list[Floats]:
     >>> sum(Fraction(part[0]) for part in parts) == Fraction(0.1) ** 2
     True
     """
-    high, low = _halves(factor)
-    products: list[Floats] = []
-    for term in terms:
-        product = term * factor
-        upper, lower = _halves(term)
-        error = lower * low - (((product - upper * high) - lower * high) - upper * low)
-        products += [part for part in (product, error) if part.any()]
-    return products
+    products = (part for term in terms for part in exact_product(term, factor))
+    return [part for part in products if part.any()]
 
 
 def fits_exactly(factor: Floats) -> NDArray[np.bool_]:
     """Return whether up to six such factors have an exact product; zero and NaN fit, too."""
     size = np.abs(factor)
     return ~((size > _MOST_FACTOR) | ((size < _LEAST) & (size > 0)))
-
-
-def _halves(values: Floats) -> tuple[Floats, Floats]:
-    """Return two arrays of numbers of at most 26 bits whose sums are the values."""
-    scaled = values * _SPLIT
-    high = scaled - (scaled - values)
-    return high, values - high
 
 
 def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
