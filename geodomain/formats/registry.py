@@ -460,10 +460,20 @@ def format_of_blocks(path: str) -> Format:
     place = split_name(path)[0]
     extension = place.suffix.lower()
     head = head_of(place, extension) if place.is_file() else None
+    if head is not None and extension in _NETCDF and _is_netcdf(head):
+        message = (
+            f"{place.name} is a NetCDF file, which commands do not read: open it with xarray, and "
+            "label the dataset in Python with geodomain.label"
+        )
+        raise TableError(message)
     form = _with_blocks(FORMATS, head, extension)
     if form is None and extension not in TEXT and path != "-":
         form = _with_blocks(plugged_in(), head, extension)
     return form or TEXT_TABLES
+
+
+# NetCDF 3 has a signature of its own; NetCDF 4 is HDF5.
+_NETCDF, _is_netcdf = (".nc", ".nc4", ".cdf"), begins(b"CDF", b"\x89HDF")
 
 
 def _with_blocks(formats: Iterable[Format], head: Head | None, extension: str) -> Format | None:

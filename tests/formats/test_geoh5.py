@@ -680,3 +680,16 @@ def test_a_workspace_needs_h5py(tmp_path, monkeypatch):
     for reader in (read_mesh, inspect_file):
         with pytest.raises(geodomain.GeodomainError, match=r"pip install 'geodomain\[geoh5\]'"):
             reader(f"{path}:Waste")
+
+
+@pytest.mark.parametrize("head", [b"CDF\x01", b"\x89HDF\r\n\x1a\n"])
+@pytest.mark.parametrize("command", ["label", "inspect", "tonnes"])
+def test_netcdf_is_for_xarray(tmp_path, head, command):
+    (tmp_path / "a.nc").write_bytes(head + bytes(64))
+    geodomain.write_mesh(box((0, 0, 0), (1, 1, 1)), tmp_path / "a.ply")
+    words = {
+        "label": ["--solid", str(tmp_path / "a.ply"), "-o", str(tmp_path / "b.nc")],
+        "tonnes": ["--density", "2"],
+    }
+    done = CliRunner().invoke(main, [command, str(tmp_path / "a.nc"), *words.get(command, [])])
+    assert done.exit_code == 3 and "open it with xarray" in done.output
