@@ -73,11 +73,13 @@ def keywords() -> dict[str, str]:
     """
     from geodomain.drillholes.settings import HoleSettings
     from geodomain.labelling.settings import LabelSettings
+    from geodomain.solids.settings import SolidSettings
     from geodomain.statistics.settings import ContactSettings, ReportSettings
     from geodomain.tables.settings import TableSettings
 
     settings = (
         *fields(LabelSettings),
+        *fields(SolidSettings),
         *fields(TableSettings),
         *fields(HoleSettings),
         *fields(ReportSettings),

@@ -1,6 +1,7 @@
 """Label geological block models: which blocks lie inside which wireframe, exactly."""
 
 # Written by `python tests/test_public.py` from the table in `__init__.py`.
+from geodomain import solids as solids
 from geodomain import synthetic as synthetic
 from geodomain.blocks.merging import merge_file as merge_file
 from geodomain.blocks.new_model import NewModel as NewModel
