@@ -172,7 +172,8 @@ def deplete(
     `DepletionRow.exact`.
 
     A block is sampled along 16 x 16 vertical lines, and its shares are not exact, if triangles
-    cross in it, if a surface ends in its plan, or if more than six wireframes matter in it.
+    cross or fold in it, if a surface lies over itself at its rim, or if more than six wireframes
+    matter in it. A surface that ends within a block counts twice there.
 
     Examples
     --------
@@ -515,8 +516,8 @@ class _Pass:
         if self._sampled:
             warn(
                 f"{counted(self._sampled, 'block')} sampled along {LINES} x {LINES} vertical "
-                "lines, because triangles cross there, a surface ends there, or many wireframes "
-                f"meet; the estimated error of the volume mined is {self._error():.3g}"
+                "lines, because triangles cross or fold there, or many wireframes meet; the "
+                f"estimated error of the volume mined is {self._error():.3g}"
             )
         for sentence in (*self._checks.warnings(), *tonnage_warnings(self._ledger.tonnage)):
             warn(sentence)

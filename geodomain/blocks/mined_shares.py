@@ -22,21 +22,23 @@ from geodomain.domains.order import Domains
 from geodomain.errors import MeshError
 from geodomain.labelling.evaluate import TiledSurface
 from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.parting import BodyShelf, SizedBlocks, entry_of, sized_blocks
+from geodomain.labelling.parting import BodyShelf, SizedBlocks, entry_of, merged, sized_blocks
 from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.share_pieces import Body, Places
 from geodomain.labelling.sharer import Sharer, frame_of
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import locate
 from geodomain.query.surfaces import ABOVE, sides_of
+from geodomain.volumes.shares import Shares
 
 # Shares are rounded to whole multiples of 2^-40, so float64 adds and subtracts them exactly.
 SHARE_UNITS = 2.0**40
 # Two shares that differ by less than this are equal, and a volume below this is nothing.
 _EQUAL = 1 / SHARE_UNITS
-# Most wireframes that are combined in a block; a block with more is sampled along lines.
+# Most bodies that are combined in a block; a block with more is sampled along lines.
 _MOST_TOGETHER = 6
 _TOGETHER = 1 << 16  # blocks
+_ROOF = 2.0**24  # height by which a surface is raised above all blocks
 
 
 class Excavation(NamedTuple):
@@ -101,23 +103,42 @@ class _State(NamedTuple):
         Blocks that the body enters, in ascending order.
     share : (m,) float64
         Share of each of these blocks inside the solid, or below the surface.
+    cover : (m,) float64
+        Share of the plan of each of these blocks that a surface covers; 1 for a solid.
     sampled : (m,) bool
-        Whether this share is not exact: triangles cross in the block, or a rim ends there.
+        Whether these shares are not exact, because triangles cross or fold in the block.
     mined : (k,) intp
         Blocks that lie entirely inside the solid, or above the surface.
     """
 
     rows: Places
     share: Floats
+    cover: Floats
     sampled: Bools
     mined: Places
 
-    def of(self, rows: Places) -> tuple[Bools, Floats]:
-        """Return which of some blocks the body enters, and the shares of these."""
+    @classmethod
+    def apart(cls) -> _State:
+        """Return the state of blocks that the body does not meet."""
+        none = np.empty(0, np.intp)
+        return cls(none, np.empty(0), np.empty(0), np.empty(0, np.bool_), none)
+
+    def entered(self, rows: Places) -> Bools:
+        """Return which of some blocks the body enters."""
+        return np.asarray(np.isin(rows, self.rows, assume_unique=True))
+
+    def at(self, rows: Places) -> tuple[Floats, Floats]:
+        """Return `share` and `cover` of some blocks that the body enters."""
         place = np.searchsorted(self.rows, rows)
-        place[place == len(self.rows)] = 0
-        entered = self.rows[place] == rows if len(self.rows) else np.zeros(len(rows), np.bool_)
-        return entered, self.share[place[entered]]
+        return self.share[place], self.cover[place]
+
+
+# A member of a group of blocks: the number of a body, and whether a rim of it ends in the plan of
+# the blocks.
+_Member = tuple[int, bool]
+_Members = tuple[_Member, ...]
+# A factor of a product: the sets of bodies, as bits, whose common shares are added, with signs.
+_Factor = tuple[tuple[int, int], ...]
 
 
 class MinedShares:
@@ -168,6 +189,7 @@ class MinedShares:
         self._is_surface = [isinstance(body.source, TiledSurface) for body in self._bodies]
         base = 0.0 if self._frame.is_world else float(self._frame.origin[2])
         self._lowest = [_lowest(body, base) for body in self._bodies]
+        self._roofs: dict[int, Shares] = {}
         self._sharers: dict[tuple[int, ...], tuple[Labeller, Sharer, list[int]]] = {}
 
     def left(
@@ -213,12 +235,16 @@ class MinedShares:
     def _state(self, place: int, blocks: SizedBlocks) -> _State:
         body = self._bodies[place]
         if not _may_meet(body.box, blocks):
-            none = np.empty(0, np.intp)
-            return _State(none, np.empty(0), np.empty(0, np.bool_), none)
+            return _State.apart()
         entry = entry_of(body, blocks, self._frame)
-        rows, share, sampled = entry.rows, entry.share, entry.crossed | entry.off
+        rows, share, sampled = entry.rows, entry.share.copy(), entry.crossed | entry.off
+        cover = np.ones(len(rows))
         # At a rim, a block below the whole surface has no part above it.
         under = entry.off & (blocks.highs[rows, 2] <= self._lowest[place])
+        rim = np.flatnonzero(entry.off & ~under)
+        if len(rim):
+            share[rim], cover[rim], sampled[rim] = self._at_rim(place, rows[rim], blocks)
+            under |= ~sampled & (cover - share <= _EQUAL)
         whole = blocks.usable.copy()
         whole[rows] = False
         with np.errstate(invalid="ignore"):
@@ -226,7 +252,39 @@ class MinedShares:
         candidates = np.flatnonzero(whole & near.all(axis=1))
         states = body.states_at(np.ascontiguousarray(blocks.points[candidates]))
         inside = sides_of(states) == ABOVE if self._is_surface[place] else body.within(states)
-        return _State(rows[~under], share[~under], sampled[~under], candidates[inside])
+        entered = ~under
+        return _State(
+            rows[entered], share[entered], cover[entered], sampled[entered], candidates[inside]
+        )
+
+    def _at_rim(
+        self, place: int, rows: Places, blocks: SizedBlocks
+    ) -> tuple[Floats, Floats, Bools]:
+        """Return shares below a surface that ends in the plan of blocks, its cover, and doubts.
+
+        A block is in doubt if the surface may lie over itself there. Where n triangles do so, pairs
+        of them count n * n times and triples n * n * n times, which are equal only for 0 and 1.
+        """
+        lows, highs = blocks.lows[rows], blocks.highs[rows]
+        roof, shares = self._roof(place), self._bodies[place].shares
+        several = roof.common([roof, roof], lows, highs)
+        cover, triples = several[:, 3], several[:, 7]
+        below = shares.common([roof], lows, highs)[:, 3]
+        doubtful = (np.abs(cover - triples) > _EQUAL) | (cover > 1 - _EQUAL)
+        return np.minimum(below, cover), cover, doubtful
+
+    def _roof(self, place: int) -> Shares:
+        """Return a surface raised above all blocks, so that all of its plan is below it."""
+        if place not in self._roofs:
+            source = self._bodies[place].source
+            assert isinstance(source, TiledSurface)
+            mesh = self._frame.mesh(merged(source.tiles))
+            raised = Mesh(mesh.vertices + np.array([0.0, 0.0, _ROOF]), mesh.triangles)
+            settings = self._settings
+            self._roofs[place] = Shares(
+                raised, "below", "parity", settings.backend, settings.threads
+            )
+        return self._roofs[place]
 
     def _left(
         self, order: Sequence[int], states: Sequence[_State], blocks: SizedBlocks
@@ -237,7 +295,7 @@ class MinedShares:
         sampled = np.zeros(count, np.bool_)
         for place in {place for number in order for place in self._of[number]}:
             sampled[states[place].rows[states[place].sampled]] = True
-        groups: dict[tuple[int, ...], Places] = {(): np.flatnonzero(blocks.usable & ~sampled)}
+        groups: dict[_Members, Places] = {(): np.flatnonzero(blocks.usable & ~sampled)}
         for step, number in enumerate(order):
             for place in self._of[number]:
                 current[states[place].mined] = 0.0
@@ -251,108 +309,107 @@ class MinedShares:
 
     def _joined(
         self,
-        groups: dict[tuple[int, ...], Places],
+        groups: dict[_Members, Places],
         place: int,
         states: Sequence[_State],
         blocks: SizedBlocks,
         current: Floats,
         sampled: Bools,
-    ) -> dict[tuple[int, ...], Places]:
+    ) -> dict[_Members, Places]:
         """Return the groups of blocks by the bodies that matter in them, after one more body.
 
         `current` gets the new shares, and `sampled` the blocks with too many bodies.
         """
-        parts: dict[tuple[int, ...], list[Places]] = {}
+        parts: dict[_Members, list[Places]] = {}
         for members, rows in groups.items():
             rows = rows[current[rows] > 0]
-            entered, own = states[place].of(rows)
+            entered = states[place].entered(rows)
             parts.setdefault(members, []).append(rows[~entered])
-            rows = rows[entered]
-            if not len(rows):
-                continue
-            for joined, some in self._merged(members, place, rows, own, states, blocks):
-                if len(joined) > _MOST_TOGETHER:
-                    sampled[some] = True
-                    continue
-                parts.setdefault(joined, []).append(some)
-                if joined != members:
-                    shares = self._outside(joined, some, states, blocks)
-                    current[some] = np.minimum(current[some], shares)
+            at_rim = states[place].at(rows[entered])[1] < 1
+            for rim in (False, True):
+                some = rows[entered][at_rim == rim]
+                for joined, part in self._merged(members, (place, rim), some, states, blocks):
+                    if _body_count(joined) > _MOST_TOGETHER:
+                        sampled[part] = True
+                        continue
+                    parts.setdefault(joined, []).append(part)
+                    if joined != members:
+                        common = self._common(joined, part, states, blocks)
+                        shares = _product(common, self._factors(joined, mined=False))
+                        current[part] = np.minimum(current[part], shares)
         return {members: np.concatenate(rows) for members, rows in parts.items()}
 
     def _merged(
         self,
-        members: tuple[int, ...],
-        place: int,
+        members: _Members,
+        new: _Member,
         rows: Places,
-        own: Floats,
         states: Sequence[_State],
         blocks: SizedBlocks,
-    ) -> Iterator[tuple[tuple[int, ...], Places]]:
+    ) -> Iterator[tuple[_Members, Places]]:
         """Yield the bodies that matter after one more, and the blocks for which they are these.
 
-        Bodies that add nothing to others are left out. `own` are the shares of the new body.
+        A body is left out if another one takes all that it takes out of the block.
         """
+        if not len(rows):
+            return
         useless = np.zeros(len(rows), np.bool_)
-        dropped = np.zeros((len(members), len(rows)), np.bool_)
+        codes = np.zeros(len(rows), np.intp)
         for slot, member in enumerate(members):
-            both = self._common((member, place), rows, states, blocks)[:, 3]
-            other = states[member].of(rows)[1]
-            # A surface has its share below it, a solid inside it.
-            if self._is_surface[member] == self._is_surface[place]:
-                within, around = both >= own - _EQUAL, both >= other - _EQUAL
-                if self._is_surface[place]:  # the lower surface mines more
-                    within, around = around, within
-                useless |= within
-                dropped[slot] = around & ~within
-            elif self._is_surface[place]:
-                dropped[slot] = both <= _EQUAL
-            else:
-                useless |= both <= _EQUAL
-        dropped[:, useless] = False
-        codes = useless.astype(np.intp)
-        for slot in range(len(members)):
-            codes |= dropped[slot].astype(np.intp) << (slot + 1)
+            common = self._common((member, new), rows, states, blocks)
+            old, own = self._factors((member, new), mined=True)
+            both = _product(common, [old, own])
+            within = both >= _product(common, [own]) - _EQUAL
+            useless |= within
+            around = ~within & (both >= _product(common, [old]) - _EQUAL)
+            codes |= around.astype(np.intp) << (slot + 1)
+        codes[useless] = 1
         for code in np.unique(codes).tolist():
-            some = rows[codes == code]
             remain = tuple(m for slot, m in enumerate(members) if not code >> (slot + 1) & 1)
-            yield remain if code & 1 else (*remain, place), some
+            yield remain if code & 1 else (*remain, new), rows[codes == code]
 
-    def _outside(
-        self,
-        members: tuple[int, ...],
-        rows: Places,
-        states: Sequence[_State],
-        blocks: SizedBlocks,
-    ) -> Floats:
-        """Return the share of blocks below all surfaces and outside all solids of a set."""
-        common = self._common(members, rows, states, blocks)
-        floor = sum(1 << slot for slot, place in enumerate(members) if self._is_surface[place])
-        total = np.zeros(len(rows))
-        for bodies in range(1 << len(members)):
-            if bodies & floor == floor:
-                solids = (bodies & ~floor).bit_count()
-                total += -common[:, bodies] if solids % 2 else common[:, bodies]
-        return total
+    def _factors(self, members: _Members, *, mined: bool) -> list[_Factor]:
+        """Return for each member what it mines of a block, or what it leaves, as a factor.
+
+        The bits are those of the bodies of `_common`. A surface leaves what is below it, and what
+        its plan does not cover.
+        """
+        factors: list[_Factor] = []
+        bit = 1
+        for place, rim in members:
+            if not self._is_surface[place]:
+                factors.append(((1, bit),) if mined else ((1, 0), (-1, bit)))
+            elif rim:
+                plan = bit << 1
+                factors.append(((1, plan), (-1, bit)) if mined else ((1, 0), (-1, plan), (1, bit)))
+            else:
+                factors.append(((1, 0), (-1, bit)) if mined else ((1, bit),))
+            bit <<= 1 + rim
+        return factors
 
     def _common(
         self,
-        members: tuple[int, ...],
+        members: _Members,
         rows: Places,
         states: Sequence[_State],
         blocks: SizedBlocks,
     ) -> Floats:
         """Return the share of blocks common to each set of bodies, (n, 2**k); see `Shares.common`.
 
-        The empty set has the share 1, and a set of one body the share of this body.
+        A member is one body, or two at a rim: the surface, and its plan. The empty set has the
+        share 1, and a set of one body the share of this body.
         """
-        common = np.ones((len(rows), 1 << len(members)))
-        if len(members) > 1:
-            first, *others = (self._bodies[place].shares for place in members)
-            common = first.common(others, blocks.lows[rows], blocks.highs[rows])
+        bodies, single = [], []
+        for place, rim in members:
+            share, cover = states[place].at(rows)
+            bodies += [self._bodies[place].shares, *([self._roof(place)] if rim else [])]
+            single += [share, *([cover] if rim else [])]
+        common = np.ones((len(rows), 1 << len(bodies)))
+        if len(bodies) > 1:
+            common = bodies[0].common(bodies[1:], blocks.lows[rows], blocks.highs[rows])
             common[:, 0] = 1.0
-        for slot, place in enumerate(members):
-            common[:, 1 << slot] = states[place].of(rows)[1]
+        for slot, share in enumerate(single):
+            common[:, 1 << slot] = share
         return common
 
     def _along_lines(self, order: Sequence[int], blocks: SizedBlocks, rows: Places) -> Floats:
@@ -369,6 +426,26 @@ class MinedShares:
         mined = np.zeros((len(order), len(rows)))
         np.add.at(mined, [key.index(owner) for owner in owners], measured.shares)
         return 1.0 - np.cumsum(mined, axis=0)
+
+
+def _body_count(members: _Members) -> int:
+    """Return the number of bodies of members; at a rim, a surface and its plan are two."""
+    return sum(1 + rim for _, rim in members)
+
+
+def _product(common: Floats, factors: Sequence[_Factor]) -> Floats:
+    """Return the share of blocks in the product of factors, from shares common to bodies."""
+    terms = {0: 1}
+    for factor in factors:
+        more: dict[int, int] = {}
+        for bodies, times in terms.items():
+            for sign, bits in factor:
+                more[bodies | bits] = more.get(bodies | bits, 0) + times * sign
+        terms = more
+    total = np.zeros(len(common))
+    for bodies, times in terms.items():
+        total += times * common[:, bodies]
+    return total
 
 
 def _as_domains(

@@ -22,6 +22,7 @@ from mined_ground import (
     sheet,
     write_model,
 )
+from shapes import joined
 from wireframes import box, roofless
 
 import geodomain
@@ -154,17 +155,57 @@ def test_shares_do_not_depend_on_other_blocks_or_threads() -> None:
     np.testing.assert_array_equal(np.concatenate(each, axis=1), left[:, ::7])
 
 
-def test_blocks_at_a_rim_are_sampled_and_those_beyond_it_are_not_mined() -> None:
+def test_blocks_beyond_a_rim_are_not_mined_and_those_at_it_by_their_covered_part() -> None:
     surface = plane(5.0, 0.0, 15.0)
     centres, sizes = lattice(4, 10.0)
     left, sampled = left_of([[surface]], centres, sizes)
-    at_rim = (np.abs(centres[:, :2] - 15.0) < 5).any(axis=1) & (centres[:, :2] < 20).all(axis=1)
-    assert (sampled == (at_rim & (centres[:, 2] > 0))).all()
-    beyond = (centres[:, :2] > 20).any(axis=1)
-    assert (left[0, beyond] == 1).all()
-    inside = (centres[:, :2] < 10).all(axis=1)
-    np.testing.assert_array_equal(left[0, inside], [0.5, 0, 0, 0])
-    np.testing.assert_allclose(left[0, at_rim & (centres[:, 2] > 10)].min(), 0.5, atol=0.02)
+    assert not sampled.any()
+    covered = np.clip(15 - (centres[:, :2] - 5), 0, 10).prod(axis=1) / 100
+    above = np.clip(centres[:, 2] + 5 - 5, 0, 10) / 10
+    np.testing.assert_allclose(left[0], 1 - covered * above, rtol=0, atol=1e-12)
+
+
+@seeds(1, 20)
+def test_rims_that_end_in_blocks_against_fractions(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    whole = sheet(random.uniform(14, 22, (5, 5)))
+    ends = []
+    for _ in range(2):  # surveys with oblique rims within the blocks
+        mesh = sheet(random.uniform(5, 16, (4, 4)), 8.0)
+        turn = random.uniform(0.1, 0.6)
+        matrix = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+        plan = mesh.vertices[:, :2] @ matrix + random.uniform(6, 12, 2)
+        ends.append(geodomain.Mesh(np.column_stack([plan, mesh.vertices[:, 2]]), mesh.triangles))
+    axis = np.array([6.0, 14.0, 23.0, 32.0])
+    centres = np.stack(np.meshgrid(axis, axis, [7.0, 15.0], indexing="ij"), -1).reshape(-1, 3)
+    sizes = np.broadcast_to([8.0, 8.0, 8.0], centres.shape)
+    left, sampled = left_of([[whole], [ends[0]], [ends[1]]], centres, sizes)
+    assert not sampled.any()
+    high = [geodomain.Mesh(each.vertices + np.array([0, 0, 99]), each.triangles) for each in ends]
+    for row, (centre, size) in enumerate(zip(centres, sizes, strict=True)):
+        low, top = centre - size / 2, centre + size / 2
+
+        def common(*meshes, low=low, top=top) -> Fraction:
+            return exact_common(meshes, low, top)
+
+        first = common(whole) - common(whole, high[0]) + common(whole, ends[0])
+        second = Fraction(0)
+        for sign, one in ((1, []), (-1, [high[0]]), (1, [ends[0]])):
+            for other_sign, other in ((1, []), (-1, [high[1]]), (1, [ends[1]])):
+                second += sign * other_sign * common(whole, *one, *other)
+        for step, exact in enumerate((common(whole), first, second)):
+            assert abs(Fraction(left[step, row]) - exact) <= 4 * UNIT, (row, step)
+
+
+def test_a_survey_that_lies_over_itself_at_its_rim_is_sampled() -> None:
+    first, second = plane(5.0, 0.0, 15.0), plane(7.0, 12.0, 18.0)
+    tiles = geodomain.Mesh(
+        np.concatenate([first.vertices, second.vertices]),
+        np.concatenate([first.triangles, second.triangles + 4]),
+    )
+    centres, sizes = lattice(2, 10.0)
+    _, sampled = left_of([[tiles]], centres, sizes)
+    assert sampled.tolist() == [False] * 6 + [True] * 2
 
 
 def test_many_stopes_in_one_block_are_sampled() -> None:
@@ -524,13 +565,15 @@ def test_parquet_gives_the_same(folder: Path) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:joined has a pair of overlapping shells")
 def test_sampled_blocks_have_an_estimated_error(tmp_path: Path) -> None:
     write_model(tmp_path / "m.csv", *lattice())
+    crossed = joined(box((2, 3, 4), (22, 23, 24)), box((12, 13, 14), (32, 33, 34)))
     with pytest.warns(GeodomainWarning, match="blocks sampled along 16 x 16 vertical lines"):
-        result = geodomain.deplete(tmp_path / "m.csv", {"a": plane(5.0, 0.0, 15.0)}, density=1.0)
-    assert result.sampled == 12
+        result = geodomain.deplete(tmp_path / "m.csv", {"a": crossed}, density=1.0)
+    assert 0 < result.sampled < 40
     mined = result.of("mined").amounts.volume
-    assert abs(mined - 15 * 15 * 35) <= 3 * result.estimated_error
+    assert abs(mined - 2 * (20**3 - 10**3)) <= 3 * result.estimated_error
     assert 0 < result.estimated_error < 1000
 
 
