@@ -24,6 +24,7 @@ _COMMANDS = {
     "inspect": ("models", "Describe a block model, and how wireframes fit it."),
     "check": ("wireframes", "Check wireframes, weld them, and fill their holes."),
     "convert": ("wireframes", "Convert wireframes and block models to other formats."),
+    "solids": ("solids", "Unite, subtract, clip, repair and measure solids."),
     "distance": ("wireframes", "Add the distance from wireframes to a block model."),
     "subblock": ("models", "Split blocks at wireframes, and label the sub-blocks."),
     "merge": ("models", "Join sub-blocks into fewer blocks."),

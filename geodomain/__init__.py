@@ -101,8 +101,8 @@ __all__ = sorted(_MODULES)
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so a script imports only what it needs."""
-    if name == "synthetic":
-        return importlib.import_module("geodomain.synthetic")
+    if name in ("solids", "synthetic"):
+        return importlib.import_module(f"geodomain.{name}")
     if name not in _MODULES:
         message = f"module 'geodomain' has no attribute {name!r}"
         raise AttributeError(message)

@@ -1,6 +1,7 @@
 """Label geological block models: which blocks lie inside which wireframe, exactly."""
 
 # Written by `python tests/test_public.py` from the table in `__init__.py`.
+from geodomain import solids as solids
 from geodomain import synthetic as synthetic
 from geodomain.blocks.depletion import deplete as deplete
 from geodomain.blocks.depletion_report import Depletion as Depletion

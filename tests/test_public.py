@@ -34,6 +34,7 @@ def stub() -> str:
             f'"""{geodomain.__doc__}"""',
             "",
             "# Written by `python tests/test_public.py` from the table in `__init__.py`.",
+            "from geodomain import solids as solids",
             "from geodomain import synthetic as synthetic",
             *sorted(lines, key=isort_order),
             "",

@@ -1,0 +1,205 @@
+"""Find where a shell truly crosses itself, in exact arithmetic.
+
+Two triangles are in contact if they are not in one plane and have a piece of a line in common. At a
+point of this piece, the triangles that meet there are sorted around the line, and the winding
+number of each sector between them follows. If there are only two different winding numbers, the
+shell touches itself there, or folds over itself within a plane, as a flat polygon does that is
+badly cut into triangles. If there are more, the shell crosses itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from geodomain.compute.data import Floats, Ints
+from geodomain.compute.meshes import crossed_triangles, vertex_fans
+from geodomain.compute.native import thread_count
+from geodomain.mesh.components import ComponentTriangles
+from geodomain.mesh.mesh import Mesh
+
+Vector = tuple[Fraction, Fraction, Fraction]
+Triangle = tuple[Vector, Vector, Vector]
+# Position along the line in which two planes meet, and the point there.
+_Place = tuple[Fraction, Vector]
+_AT_ONCE = 512  # triangles whose boxes are compared with all others at a time
+_MOST_PAIRS = 200_000
+# Where on a contact the winding numbers are determined; the first point without ambiguity decides.
+_TRIED = (Fraction(1, 2), Fraction(1, 3), Fraction(3, 5), Fraction(2, 7))
+
+
+def self_crossing(mesh: Mesh, parts: ComponentTriangles) -> tuple[float, ...] | None:
+    """Return a point (x, y, z) at which a component crosses itself, or None.
+
+    The point is rounded to float64. After 200,000 pairs of triangles without a crossing, the
+    search ends, and the middle of a triangle that may cross another is returned.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        A closed mesh.
+    parts : ComponentTriangles
+        Its components.
+    """
+    mask = crossed_triangles(
+        mesh.vertices,
+        mesh.triangles,
+        mesh.bounds,
+        parts.component,
+        vertex_fans(mesh.vertices, mesh.triangles).parted,
+        thread_count(None),
+    )
+    rows = np.flatnonzero(mask)
+    corners = mesh.vertices[mesh.triangles]
+    exact = [_exact(each) for each in corners[rows].tolist()]
+    pairs = _near_pairs(corners[rows], parts.component[rows].astype(np.int64))
+    for number, (i, j) in enumerate(pairs):
+        if number == _MOST_PAIRS:
+            return tuple(map(float, corners[rows[i]].mean(axis=0)))
+        contact = _contact(exact[i], exact[j])
+        if contact is None:
+            continue
+        own = np.flatnonzero(parts.component == parts.component[rows[i]])
+        if not _has_two_sides(contact, corners[own]):
+            return tuple(map(float, contact.at(_TRIED[0])))
+    return None
+
+
+def _exact(corners: list[list[float]]) -> Triangle:
+    """Return a triangle in rational numbers."""
+    a, b, c = ((Fraction(x), Fraction(y), Fraction(z)) for x, y, z in corners)
+    return a, b, c
+
+
+def _near_pairs(corners: Floats, component: Ints) -> Iterator[tuple[int, int]]:
+    """Yield pairs of triangles of one component whose boxes meet, each pair once."""
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    for begin in range(0, len(corners), _AT_ONCE):
+        some = slice(begin, begin + _AT_ONCE)
+        meet = (low[some, None] <= high[None]).all(axis=2)
+        meet &= (high[some, None] >= low[None]).all(axis=2)
+        meet &= component[some, None] == component[None]
+        for i, j in np.argwhere(meet).tolist():
+            if begin + i < j:
+                yield begin + i, j
+
+
+class _Contact(NamedTuple):
+    """A piece of a line that two triangles have in common: its ends, and its direction."""
+
+    start: Vector
+    end: Vector
+    along: Vector
+
+    def at(self, part: Fraction) -> Vector:
+        """Return the point at a part of the way from start to end."""
+        x, y, z = (a + (b - a) * part for a, b in zip(self.start, self.end, strict=True))
+        return x, y, z
+
+
+def _contact(first: Triangle, second: Triangle) -> _Contact | None:
+    """Return the piece of a line that two triangles share; None if it is only their common edge."""
+    if len({*first} & {*second}) >= 2:
+        return None
+    normal, other_normal = _normal(first), _normal(second)
+    heights = [_dot(other_normal, _minus(corner, second[0])) for corner in first]
+    other_heights = [_dot(normal, _minus(corner, first[0])) for corner in second]
+    if not (any(heights) and any(other_heights)):  # in one plane, or without area
+        return None
+    along = _cross(normal, other_normal)
+    span, other_span = _span(first, heights, along), _span(second, other_heights, along)
+    if not (span and other_span):
+        return None
+    begin, end = max(span[0], other_span[0]), min(span[-1], other_span[-1])
+    return _Contact(begin[1], end[1], along) if begin[0] < end[0] else None
+
+
+def _span(triangle: Triangle, heights: list[Fraction], along: Vector) -> list[_Place]:
+    """Return where a triangle's outline meets the plane of the heights 0, along a line."""
+    points = [corner for corner, height in zip(triangle, heights, strict=True) if height == 0]
+    for k in range(3):
+        p, q, at_p, at_q = triangle[k - 1], triangle[k], heights[k - 1], heights[k]
+        if at_p * at_q < 0:
+            points.append(_Contact(p, q, along).at(at_p / (at_p - at_q)))
+    return sorted((_dot(along, point), point) for point in points)
+
+
+def _has_two_sides(contact: _Contact, corners: Floats) -> bool:
+    """Return whether only two winding numbers occur around a contact.
+
+    Also False if this cannot be decided, because other triangles meet all the points that are
+    tried.
+    """
+    for part in _TRIED:
+        point = contact.at(part)
+        place = np.array([float(value) for value in point])
+        slack = 4 * np.spacing(np.abs(place))
+        near = (corners.min(axis=1) <= place + slack) & (corners.max(axis=1) >= place - slack)
+        jumps = _jumps(point, contact.along, corners[near.all(axis=1)])
+        if jumps is not None:
+            levels = np.cumsum(jumps)
+            return bool(np.ptp(levels) <= 1)
+    return False
+
+
+def _jumps(point: Vector, along: Vector, corners: Floats) -> list[int] | None:
+    """Return the changes of the winding number on the way around a line, at one of its points.
+
+    Triangles in the same half-plane count together. Return None if a triangle at the point does
+    not end at the line or contain it.
+    """
+    halves: list[tuple[Vector, int]] = []
+    for triangle in map(_exact, corners.tolist()):
+        normal = _normal(triangle)
+        if not any(normal) or _dot(normal, _minus(point, triangle[0])) != 0:
+            continue
+        edges = [_minus(triangle[k], triangle[k - 1]) for k in range(3)]
+        sides = [
+            _dot(normal, _cross(edge, _minus(point, triangle[k - 1])))
+            for k, edge in enumerate(edges)
+        ]
+        if min(sides) < 0:
+            continue
+        on = [edge for edge, side in zip(edges, sides, strict=True) if side == 0]
+        if _dot(normal, along) != 0 or len(on) > 1 or (on and any(_cross(on[0], along))):
+            return None
+        inward = _cross(normal, on[0] if on else along)
+        ways = [inward] if on else [inward, _minus((Fraction(0),) * 3, inward)]
+        for way in ways:
+            halves.append((way, -1 if _dot(normal, _cross(along, way)) > 0 else 1))
+    if not halves:
+        return None
+    zero = halves[0][0]
+    turned = _cross(along, zero)
+    by_angle: dict[tuple[int, Fraction], int] = {}
+    for way, jump in halves:
+        angle = _angle(_dot(zero, way), _dot(turned, way))
+        by_angle[angle] = by_angle.get(angle, 0) + jump
+    return [by_angle[angle] for angle in sorted(by_angle)]
+
+
+def _angle(x: Fraction, y: Fraction) -> tuple[int, Fraction]:
+    """Return a key that grows with the angle of (x, y), from 0 to a whole turn."""
+    if y == 0:
+        return (0 if x > 0 else 2), Fraction(0)
+    return (1 if y > 0 else 3), -x / y
+
+
+def _minus(p: Vector, q: Vector) -> Vector:
+    return p[0] - q[0], p[1] - q[1], p[2] - q[2]
+
+
+def _dot(p: Vector, q: Vector) -> Fraction:
+    return p[0] * q[0] + p[1] * q[1] + p[2] * q[2]
+
+
+def _cross(p: Vector, q: Vector) -> Vector:
+    return p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]
+
+
+def _normal(triangle: Triangle) -> Vector:
+    a, b, c = triangle
+    return _cross(_minus(b, a), _minus(c, a))

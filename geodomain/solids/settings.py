@@ -1,0 +1,64 @@
+"""Settings of Boolean operations on solids: keywords of functions and options of commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypedDict, get_args
+
+from geodomain.settings import LENGTH, Rule, one_of, require_values, setting, whole
+
+Beyond = Literal["refuse", "nearest"]
+PROOF_POINTS = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolidSettings:
+    """Rule for inside, repair of the inputs, and size of the proof.
+
+    Raises
+    ------
+    DomainError
+        If a value is invalid.
+    """
+
+    rule: Rule = setting(
+        "parity",
+        one_of(get_args(Rule)),
+        "A point is inside if an odd number of triangles lies above it (parity), or if its winding "
+        "number is not 0 (winding).",
+        hashed=True,
+    )
+    weld: float | None = setting(
+        None,
+        LENGTH,
+        "Before the operation, join vertices that are at most this far apart.",
+        hashed=True,
+        metavar="TOLERANCE",
+    )
+    fill: int | None = setting(
+        None,
+        whole(3),
+        "Before the operation, close holes of at most this number of edges with new triangles.",
+        hashed=True,
+        metavar="MAX_EDGES",
+    )
+    points: int = setting(
+        PROOF_POINTS,
+        whole(0),
+        "Number of random points at which the result is compared with the inputs.",
+        hashed=True,
+        metavar="N",
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        require_values(self)
+
+
+class SolidKeywords(TypedDict, total=False):
+    """The keywords of all functions of `geodomain.solids`; all are optional."""
+
+    rule: Rule
+    weld: float | None
+    fill: int | None
+    points: int

@@ -1,0 +1,148 @@
+"""Closed solids from open surfaces, outlines and boxes: prisms that reach beyond a solid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from geodomain.compute.data import Floats, Ints
+from geodomain.compute.meshes import projection_signs
+from geodomain.errors import MeshError
+from geodomain.mesh.components import shells
+from geodomain.mesh.edges import edge_table
+from geodomain.mesh.mesh import Mesh, normals
+from geodomain.mesh.polygons import triangulate
+from geodomain.solids.mending import Change, mend_surface, orient
+
+# How far a prism reaches beyond what it cuts, as a fraction of the size of the box.
+_MARGIN = 0.25
+_BOX = np.array(
+    [
+        [0, 2, 1], [1, 2, 3], [4, 5, 6], [5, 7, 6], [0, 1, 4], [1, 5, 4],
+        [2, 6, 3], [3, 6, 7], [0, 4, 2], [2, 4, 6], [1, 3, 5], [3, 7, 5],
+    ]
+)  # fmt: skip
+
+
+def surface_of(tiles: Sequence[Mesh], name: str) -> tuple[Mesh, tuple[Change, ...]]:
+    """Return the tiles of a surface as one mesh whose triangles face up, and the changes.
+
+    Raises
+    ------
+    MeshError
+        If the surface is closed, or has no triangle that covers an area in plan.
+    """
+    starts = np.cumsum([0, *(len(tile.vertices) for tile in tiles[:-1])])
+    triangles = [tile.triangles + start for tile, start in zip(tiles, starts, strict=True)]
+    joined = Mesh(
+        np.concatenate([tile.vertices for tile in tiles]), np.concatenate(triangles), name=name
+    )
+    mended, changes = mend_surface(joined)
+    if mended.is_closed:
+        message = (
+            f"{name} is closed: a solid cannot be clipped above or below it; use subtract or "
+            "intersect"
+        )
+        raise MeshError(message)
+    if not projection_signs(mended.vertices, mended.triangles).any():
+        message = f"{name} is vertical everywhere: nothing is above or below it"
+        raise MeshError(message)
+    return _facing_up(orient(mended)), changes
+
+
+def _facing_up(surface: Mesh) -> Mesh:
+    """Turn each part of a surface that faces down on the whole."""
+    table = edge_table(surface)
+    label, count = shells(table.triangles, len(table.vertices))
+    up = normals(table.vertices - table.vertices.mean(axis=0), table.triangles)[:, 2]
+    down = (np.bincount(label, up, minlength=count) < 0)[label]
+    triangles = table.triangles.copy()
+    triangles[down] = triangles[down][:, ::-1]
+    return Mesh(table.vertices, triangles, name=surface.name)
+
+
+def levels_around(meshes: Sequence[Mesh]) -> tuple[float, float]:
+    """Return two elevations, one below and one above all meshes by a quarter of their size."""
+    boxes = np.array([mesh.bounds for mesh in meshes])
+    low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+    margin = _MARGIN * float((high - low).max())
+    return float(low[2] - margin), float(high[2] + margin)
+
+
+def space_below(surface: Mesh, level: float) -> Mesh:
+    """Return the space below a surface, down to a level, as a closed mesh.
+
+    The walls stand on the rim. By parity, a point of it is inside if the vertical line up from it
+    crosses the surface an odd number of times, as for `geodomain.sides`.
+
+    Parameters
+    ----------
+    surface : Mesh
+        A surface from `surface_of`.
+    level : float
+        An elevation below the whole surface.
+    """
+    return _prism(surface, level, f"the space below {surface.name}")
+
+
+def space_above(surface: Mesh, level: float) -> Mesh:
+    """Return the space above a surface, up to a level above all of it, as a closed mesh."""
+    prism = _prism(surface, level, f"the space above {surface.name}")
+    return Mesh(prism.vertices, prism.triangles[:, ::-1], name=prism.name)
+
+
+def footprint_between(surface: Mesh, low: float, high: float) -> Mesh:
+    """Return the footprint of a surface between two elevations, as a closed mesh."""
+    return _prism(surface, low, f"the footprint of {surface.name}", top=high)
+
+
+def _prism(surface: Mesh, level: float, name: str, top: float | None = None) -> Mesh:
+    """Return the prism from a surface, or from its footprint at the elevation `top`, to a level.
+
+    At each edge of the rim there is a wall for each use of the edge that has no opposite use. So
+    every edge of the prism is used equally often in both directions, whatever the surface is.
+    """
+    table = edge_table(surface)
+    count = len(table.vertices)
+    roof = table.vertices.copy()
+    if top is not None:
+        roof[:, 2] = top
+    floor = np.column_stack([table.vertices[:, :2], np.full(count, level)])
+    rim, balance = table.ends[table.unbalanced], table.balance[table.unbalanced]
+    rim = np.where((balance > 0)[:, None], rim, rim[:, ::-1])
+    start, end = np.repeat(rim, np.abs(balance), axis=0).T
+    walls = np.stack([end, start, start + count], axis=1)
+    more_walls = np.stack([end, start + count, end + count], axis=1)
+    triangles: Ints = np.concatenate(
+        [table.triangles, table.triangles[:, ::-1] + count, walls, more_walls]
+    )
+    return Mesh(np.concatenate([roof, floor]), triangles, name=name)
+
+
+def box_mesh(low: Floats, high: Floats, name: str = "the box") -> Mesh:
+    """Return a box as a closed mesh of 12 triangles that face outwards."""
+    corners = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)])
+    return Mesh(np.where(corners == 1, high, low), _BOX, name=name)
+
+
+def prism_of_ring(ring: Floats, low: float, high: float, name: str) -> Mesh:
+    """Return the prism over an outline, between two elevations, as a closed mesh.
+
+    Parameters
+    ----------
+    ring : (n, 2) float64
+        The corners of the outline, without the first corner at the end.
+    low, high : float
+        The elevations.
+    name : str
+        Name of the mesh.
+    """
+    flat = np.column_stack([ring, np.full(len(ring), high)])
+    count = len(ring)
+    top = triangulate(flat, np.arange(count), np.array([count]), flat=False)
+    area = float(
+        np.sum(ring[:, 0] * np.roll(ring[:, 1], -1) - np.roll(ring[:, 0], -1) * ring[:, 1])
+    )
+    surface = Mesh(flat, top if area > 0 else top[:, ::-1], name=name)
+    return _prism(surface, low, name)
