@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats, Ints
-from geodomain.errors import TableError
 
 # Lengths in units: int64, or Python integers in an object array if int64 could overflow.
 Lengths = NDArray[np.int64] | NDArray[np.object_]
 
 # Pairs of boxes that are compared at a time.
 _TOGETHER = 1 << 19
-# Most cells of the search grid that a set of boxes may enter, for each box of the set.
-_MOST_CELLS = 64
+# Most cells of the search grid that boxes may enter, for each box.
+_MOST_CELLS = 16
 _WIDEST = 1 << 62
 
 
@@ -190,39 +189,47 @@ class _Grid:
     """A grid of cells in which boxes are searched; it does not change the result."""
 
     def __init__(self, first: BoxFaces, second: BoxFaces) -> None:
+        self._faces = (first, second)
+        self._ends = [
+            (
+                min(int(each.lows[axis].min()) for each in self._faces),
+                max(int(each.highs[axis].max()) for each in self._faces),
+            )
+            for axis in range(3)
+        ]
+        most = _MOST_CELLS * (first.boxes + second.boxes)
+        steps = [self._usual_length(axis) for axis in range(3)]
+        # A few boxes that are far larger than all others would enter too many cells.
+        while self._divide(steps) > most:
+            steps = [2 * step for step in steps]
+
+    def _usual_length(self, axis: int) -> int:
+        """Return the median length of the boxes of the coarser set."""
+        lengths = [each.highs[axis] - each.lows[axis] for each in self._faces]
+        return max(1, *(int(np.sort(each)[len(each) // 2]) for each in lengths))
+
+    def _divide(self, steps: Sequence[int]) -> float:
+        """Set the cells from their lengths; return in how many cells all boxes are together."""
+        self._counts = [
+            (high - low) // step + 1 for (low, high), step in zip(self._ends, steps, strict=True)
+        ]
+        if math.prod(self._counts) > _WIDEST:
+            return math.inf
         self._lows: list[list[Ints]] = [[], []]
         self._spans: list[list[Ints]] = [[], []]
-        self._counts: list[int] = []
-        for axis in range(3):
-            low = min(int(each.lows[axis].min()) for each in (first, second))
-            high = max(int(each.highs[axis].max()) for each in (first, second))
-            step = self._step(axis, high - low, first, second)
-            self._counts.append((high - low) // step + 1)
-            for place, each in enumerate((first, second)):
+        for place, each in enumerate(self._faces):
+            for axis, ((low, _), step) in enumerate(zip(self._ends, steps, strict=True)):
                 start = ((each.lows[axis] - low) // step).astype(np.int64)
                 # The upper face is not part of the box.
                 stop = ((each.highs[axis] - 1 - low) // step).astype(np.int64)
                 self._lows[place].append(start)
                 self._spans[place].append(stop - start + 1)
-        if math.prod(self._counts) > _WIDEST:
-            message = (
-                "the blocks are too small for the extent of the models to be overlaid: look for "
-                "coordinates and sizes that are wrong"
+        return float(
+            sum(
+                np.prod(np.stack(spans, axis=1), axis=1, dtype=np.float64).sum()
+                for spans in self._spans
             )
-            raise TableError(message)
-        self._faces = (first, second)
-
-    def _step(self, axis: int, extent: int, first: BoxFaces, second: BoxFaces) -> int:
-        """Return the length of a cell, about that of the blocks of the coarser set.
-
-        The length grows until few blocks enter many cells.
-        """
-        lengths = [each.highs[axis] - each.lows[axis] for each in (first, second)]
-        step = max(1, *(int(np.sort(each)[len(each) // 2]) for each in lengths))
-        most = _MOST_CELLS ** (1 / 3)
-        while any(float(np.mean(each // step + 1)) > most for each in lengths):
-            step *= 2
-        return min(step, max(extent, 1))
+        )
 
     def entries(self, faces: BoxFaces) -> _Entries:
         """Return the cells that the boxes of a set enter."""

@@ -86,6 +86,25 @@ def test_neighbours_of_a_text_table_meet_exactly() -> None:
     assert set(overlaps_of(row, row)) == {(0, 0), (1, 1)}
 
 
+def test_lengths_beyond_64_bits() -> None:
+    rng = np.random.default_rng(4)
+    boxes = [(rng.uniform(0, 1e6, (8, 3)), np.full((8, 3), 1e6 / 3)) for _ in range(2)]
+    overlaps = overlaps_of(*boxes)
+    assert len(overlaps) > 3 and overlaps == expected(*boxes)
+
+
+def test_a_box_far_larger_than_the_others() -> None:
+    """Its search must not visit a cell of the size of the others for each place in it."""
+    places = np.array([[3.0, 5.0, 7.0], [4.0, 5.0, 7.0], [90_000.0, 2.0, 2.0]])
+    small = places, np.ones((3, 3))
+    mixed = (
+        np.vstack([places + 0.25, [50_000.0, 50_000.0, 50_000.0]]),
+        np.vstack([np.ones((3, 3)), np.full((1, 3), 100_000.0)]),
+    )
+    overlaps = overlaps_of(small, mixed)
+    assert overlaps == expected(small, mixed) and {(0, 3), (1, 3), (2, 3)} <= overlaps.keys()
+
+
 def test_no_boxes() -> None:
     none = np.empty((0, 3)), np.empty((0, 3))
     assert overlaps_of(none, (np.ones((1, 3)), np.ones((1, 3)))) == {}

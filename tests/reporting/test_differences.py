@@ -398,6 +398,36 @@ def test_moves_are_those_of_compare_for_the_same_blocks(tmp_path: Path) -> None:
     assert all(row.tonnes is None for row in result.rows) and "tonnes" not in str(result)
 
 
+def test_a_regular_model_agrees_with_pandas() -> None:
+    """Each step is a difference of two groupings of one table, for the same blocks."""
+    rng = np.random.default_rng(8)
+    places = pd.DataFrame(
+        list(itertools.product(range(20), range(20), range(10))), columns=[*"XYZ"]
+    )
+    old = (places * [10.0, 10.0, 5.0]).assign(DX=10.0, DY=10.0, DZ=5.0)
+    old = old.assign(SG=rng.uniform(2, 3, len(old)), AU=rng.exponential(1, len(old)))
+    old["domain"] = rng.choice(["ORE", "WASTE"], len(old))
+    new = old.assign(SG=rng.uniform(2, 3, len(old)), AU=rng.exponential(1, len(old)))
+    new["domain"] = np.where(rng.random(len(old)) < 0.1, "ORE", old["domain"])
+    result = diff(old, new, density="SG", grade="AU")
+
+    def metal(labels: pd.Series, density: pd.Series, grade: pd.Series) -> pd.Series:
+        return (500.0 * density * grade).groupby(labels).sum()
+
+    levels = [
+        metal(old.domain, old.SG, old.AU),
+        metal(new.domain, old.SG, old.AU),
+        metal(new.domain, new.SG, old.AU),
+        metal(new.domain, new.SG, new.AU),
+    ]
+    names = ["wireframes, order, lattice", "density", "grade"]
+    for domain in ("ORE", "WASTE"):
+        rows = {row.step: row.grades[0].metal for row in result.rows if row.domain == domain}
+        assert rows["extent"] == 0
+        for name, (before, after) in zip(names, itertools.pairwise(levels), strict=True):
+            assert rows[name] == pytest.approx(after[domain] - before[domain], rel=1e-9, abs=1e-6)
+
+
 def test_the_same_model_has_no_difference() -> None:
     model = labelled(4)[0]
     result = diff(model, model, density="SG", grade="AU")
