@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from geodomain.changes.difference_settings import DiffSettings
 from geodomain.cli import options
 from geodomain.cli.console import Console, as_options, print_json, print_text
 from geodomain.cli.labelling import (
@@ -21,7 +22,6 @@ from geodomain.cli.labelling import (
 )
 from geodomain.errors import GeodomainError
 from geodomain.labelling.settings import LabelSettings
-from geodomain.reporting.difference_settings import DiffSettings
 from geodomain.tables.settings import PlaceSettings
 
 # --- The command `geodomain regularise`: a model in blocks of another lattice.
@@ -121,8 +121,8 @@ def regularise(
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
-    from geodomain.blocks.regularising import NewLattice, Plan
-    from geodomain.blocks.regularising import regularise as compute
+    from geodomain.changes.regularising import NewLattice, Plan
+    from geodomain.changes.regularising import regularise as compute
 
     options.require_table(arguments if arguments["rotation"] else arguments | {"origin": None})
     if len(dict(mean)) < len(mean):
@@ -235,8 +235,8 @@ def deplete(
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
     """
-    from geodomain.blocks.depletion import deplete as compute
-    from geodomain.blocks.mined_periods import periods_until, refuse_both
+    from geodomain.changes.depletion import deplete as compute
+    from geodomain.changes.mined_periods import periods_until, refuse_both
 
     options.require_table(arguments)
     require_sense(None, (), arguments["grade"], arguments["cutoff"], arguments["grade_unit"])
@@ -327,8 +327,8 @@ def diff(
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
     """
-    from geodomain.reporting.differences import diff as explain
-    from geodomain.reporting.differences import require_request
+    from geodomain.changes.differences import diff as explain
+    from geodomain.changes.differences import require_request
 
     options.require_table(arguments)
     options.require_settings(DiffSettings, arguments)

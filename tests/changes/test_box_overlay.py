@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodomain.blocks import overlay
-from geodomain.blocks.overlay import Overlay
+from geodomain.changes import overlay
+from geodomain.changes.overlay import Overlay
 
 Boxes = tuple[np.ndarray, np.ndarray]
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain import memory
-from geodomain.blocks.cells import AxisIntervals, Division, Exponents, Sums, lattice_over
 from geodomain.blocks.new_model import DecimalAxis, read_counts, read_decimals, read_sizes
-from geodomain.blocks.regularised import Balance, CutoffMoves, Moved, Regularised
+from geodomain.changes.cells import AxisIntervals, Division, Exponents, Sums, lattice_over
+from geodomain.changes.regularised import Balance, CutoffMoves, Moved, Regularised
 from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import refuse_geometry
 from geodomain.compute.data import Bools, Floats, Ints

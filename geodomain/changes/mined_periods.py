@@ -11,7 +11,8 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from geodomain.blocks.depletion_report import (
+from geodomain.changes.cut_and_fill import CutAndFill, cut_and_fill
+from geodomain.changes.depletion_report import (
     DESIGN,
     IN_SITU,
     MINED,
@@ -20,7 +21,7 @@ from geodomain.blocks.depletion_report import (
     UNDERBREAK,
     Part,
 )
-from geodomain.blocks.mined_shares import Excavation, excavation
+from geodomain.changes.mined_shares import Excavation, excavation
 from geodomain.checks.columns import is_one_line, require_rest_label
 from geodomain.errors import MeshError
 from geodomain.formats.registry import split_name
@@ -29,7 +30,6 @@ from geodomain.inputs import MeshesLike, as_meshes, is_mesh_like
 from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.settings import BackendName
-from geodomain.volumes.cut_and_fill import CutAndFill, cut_and_fill
 from geodomain.volumes.tonnage import REST
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")

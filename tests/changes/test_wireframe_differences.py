@@ -12,12 +12,12 @@ from shapes import joined, star
 from wireframes import box, roofless
 
 from geodomain import Mesh, contains, distances, write_mesh
-from geodomain.cli import main
-from geodomain.volumes.wireframe_differences import (
+from geodomain.changes.wireframe_differences import (
     greatest_distance,
     overlap_volume,
     wireframe_difference,
 )
+from geodomain.cli import main
 
 
 def inside_out(mesh: Mesh) -> Mesh:

@@ -42,7 +42,7 @@ class DiffSettings:
     )
     new_grade: Mapping[str, str] | None = setting(
         None,
-        read_by("geodomain.reporting.difference_settings.read_renamed", dict),
+        read_by("geodomain.changes.difference_settings.read_renamed", dict),
         "Column of the new model for a grade, if its name differs, such as AU=AU_OK. May be "
         "repeated.",
         hashed=True,
@@ -50,7 +50,7 @@ class DiffSettings:
     )
     rename: Mapping[str, str] | None = setting(
         None,
-        read_by("geodomain.reporting.difference_settings.read_label", dict),
+        read_by("geodomain.changes.difference_settings.read_label", dict),
         "A label of the old model that has another name in the new one, such as ORE=ORE_HG. The "
         "old blocks are summed under the new name. May be repeated.",
         hashed=True,
@@ -58,7 +58,7 @@ class DiffSettings:
     )
     steps: str | Sequence[str] | None = setting(
         None,
-        read_by("geodomain.reporting.difference_settings.read_steps"),
+        read_by("geodomain.changes.difference_settings.read_steps"),
         "Order in which the properties of the new model replace those of the old one.  [default: "
         f"{','.join(PROPERTIES)}]",
         hashed=True,

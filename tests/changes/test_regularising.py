@@ -14,7 +14,7 @@ from late import needs, pd
 
 import geodomain
 from geodomain import regularise
-from geodomain.blocks.cells import Exponents, Sums
+from geodomain.changes.cells import Exponents, Sums
 from geodomain.errors import GeodomainWarning, TableError
 
 SIZES = (0.5, 1.0, 1.25, 2.0)

@@ -12,7 +12,7 @@ from test_differences import labelled
 from wireframes import box
 
 from geodomain import Domain, Domains, ModelDifference, diff, write_mesh
-from geodomain.reporting.difference_page import waterfalls
+from geodomain.changes.difference_page import waterfalls
 
 pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.changes.attribution import Amounts
 from geodomain.errors import in_lines
 from geodomain.mesh.mesh import Mesh
-from geodomain.reporting.attribution import Amounts
 from geodomain.result_tables import ResultColumns, data_frame, html_table, text_table
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from geodomain.volumes.tonnes_report import (
 if TYPE_CHECKING:
     import pandas
 
-    from geodomain.volumes.cut_and_fill import CutAndFill
+    from geodomain.changes.cut_and_fill import CutAndFill
 
 IN_SITU, MINED, REMAINING = "in situ", "mined", "remaining"
 DESIGN, OVERBREAK, UNDERBREAK = "design", "overbreak", "underbreak"

@@ -17,11 +17,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.blocks.overlay import Lengths
+from geodomain.changes.difference_settings import DENSITY, GRADE, LATTICE, ORDER, WIREFRAMES
+from geodomain.changes.overlay import Lengths
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.mesh.edges import exact_product
-from geodomain.reporting.difference_settings import DENSITY, GRADE, LATTICE, ORDER, WIREFRAMES
 from geodomain.volumes.tonnage import ONE, exact_sums
 
 # Exact sums: a row for each group of blocks, with volume, tonnes, and for each grade the tonnes

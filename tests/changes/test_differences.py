@@ -320,7 +320,7 @@ def test_order_does_not_depend_on_rows_or_batches(monkeypatch: pytest.MonkeyPatc
     models = labelled(7)
     result = diff(*models, density="SG", grade="AU")
     shuffled = [model.sample(frac=1, random_state=1) for model in models]
-    from geodomain.blocks import overlay
+    from geodomain.changes import overlay
 
     monkeypatch.setattr(overlay, "_TOGETHER", 5)
     assert diff(*shuffled, density="SG", grade="AU").rows == result.rows

@@ -12,12 +12,24 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.blocks.overlay import Overlay
+from geodomain.changes.attribution import (
+    HybridSums,
+    Places,
+    Shape,
+    Sums,
+    Version,
+    hybrid_of,
+    require_range,
+    sum_of_blocks,
+    volume_parts,
+)
+from geodomain.changes.difference_settings import EXTENT, LABELS, PROPERTIES
+from geodomain.changes.domain_differences import by_priority, name_of_unit
+from geodomain.changes.overlay import Overlay
 from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import LabelSpellings, refuse_geometry
 from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain
-from geodomain.domains.domain_differences import by_priority, name_of_unit
 from geodomain.domains.order import ConditionCounts, Domains, allowed_rows
 from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, TableError, counted, warn
@@ -30,19 +42,7 @@ from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.settings import LabelSettings
 from geodomain.labelling.warnings import exchanged_axes, placement_warnings
 from geodomain.progress import Progress
-from geodomain.reporting.attribution import (
-    HybridSums,
-    Places,
-    Shape,
-    Sums,
-    Version,
-    hybrid_of,
-    require_range,
-    sum_of_blocks,
-    volume_parts,
-)
 from geodomain.reporting.blocks import spacing_of
-from geodomain.reporting.difference_settings import EXTENT, LABELS, PROPERTIES
 from geodomain.tables.conditions import Column
 from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import NegativeGrades, below_notes

@@ -13,12 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from geodomain.domains.domain_differences import DomainsDifference
-from geodomain.files.streams import open_target
-from geodomain.files.unchanged import Digest
-from geodomain.reporting import tables
-from geodomain.reporting.blocks import Blocks, Geometry, ShownLabel, TextColumns, geometry_of
-from geodomain.reporting.difference_results import (
+from geodomain.changes.difference_results import (
     CHANGE,
     NEW,
     OLD,
@@ -26,6 +21,12 @@ from geodomain.reporting.difference_results import (
     DifferenceRow,
     ModelDifference,
 )
+from geodomain.changes.domain_differences import DomainsDifference
+from geodomain.changes.wireframe_differences import WireframeDifference
+from geodomain.files.streams import open_target
+from geodomain.files.unchanged import Digest
+from geodomain.reporting import tables
+from geodomain.reporting.blocks import Blocks, Geometry, ShownLabel, TextColumns, geometry_of
 from geodomain.reporting.look import colours_of
 from geodomain.reporting.page import (
     MOST_SECTIONS,
@@ -57,7 +58,6 @@ from geodomain.statistics.charts import (
     require_picture,
     short,
 )
-from geodomain.volumes.wireframe_differences import WireframeDifference
 
 Part = tuple[str, str, str]
 

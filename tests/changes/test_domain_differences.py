@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from wireframes import box
 
 from geodomain import Domain, Domains, Mesh, Stack, diff, write_mesh
+from geodomain.changes.domain_differences import domains_difference
 from geodomain.cli import main
-from geodomain.domains.domain_differences import domains_difference
 
 
 def listed() -> list[Domain]:

@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from geodomain.changes.wireframe_differences import (
+    WireframeDifference,
+    have_same_meshes,
+    wireframe_difference,
+)
 from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain, box_of
 from geodomain.domains.order import Domains, DomainsLike
@@ -18,11 +23,6 @@ from geodomain.domains.stack import Stack
 from geodomain.errors import counted, in_lines, shown
 from geodomain.mesh.mesh import Mesh
 from geodomain.result_tables import ResultColumns, html_table, records_columns, records_frame
-from geodomain.volumes.wireframe_differences import (
-    WireframeDifference,
-    have_same_meshes,
-    wireframe_difference,
-)
 
 if TYPE_CHECKING:
     import pandas

@@ -13,8 +13,62 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.changes.attribution import (
+    Amounts,
+    Factor,
+    Scale,
+    all_states,
+    amounts_of,
+    cumulated,
+    hybrid_of,
+    sequence_states,
+    steps_averaged,
+    steps_in_order,
+    volume_parts,
+)
+from geodomain.changes.difference_page import write_chart, write_page
+from geodomain.changes.difference_results import (
+    CHANGE,
+    NEW,
+    OLD,
+    ChangedBlocks,
+    DifferenceRow,
+    GradeChange,
+    ModelDifference,
+    Step,
+    VolumeMove,
+)
+from geodomain.changes.difference_settings import (
+    DENSITY,
+    EXTENT,
+    GRADE,
+    LABELS,
+    LATTICE,
+    ORDER,
+    PROPERTIES,
+    WIREFRAMES,
+    DiffKeywords,
+    DiffSettings,
+)
+from geodomain.changes.domain_differences import DomainsDifference, domains_difference
+from geodomain.changes.model_versions import (
+    DomainPair,
+    Drawn,
+    ModelColumns,
+    ModelLike,
+    ModelPair,
+    ReadModel,
+    domain_names,
+    have_same_axes,
+    open_source,
+    read_version,
+)
+from geodomain.changes.wireframe_differences import (
+    WireframeDifference,
+    have_same_meshes,
+    wireframe_difference,
+)
 from geodomain.checks.columns import unit_of_length
-from geodomain.domains.domain_differences import DomainsDifference, domains_difference
 from geodomain.domains.order import DomainsLike
 from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.tables import require_outputs
@@ -32,55 +86,6 @@ from geodomain.inputs import MeshLike, is_grid, is_mesh_like
 from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
-from geodomain.reporting.attribution import (
-    Amounts,
-    Factor,
-    Scale,
-    all_states,
-    amounts_of,
-    cumulated,
-    hybrid_of,
-    sequence_states,
-    steps_averaged,
-    steps_in_order,
-    volume_parts,
-)
-from geodomain.reporting.difference_page import write_chart, write_page
-from geodomain.reporting.difference_results import (
-    CHANGE,
-    NEW,
-    OLD,
-    ChangedBlocks,
-    DifferenceRow,
-    GradeChange,
-    ModelDifference,
-    Step,
-    VolumeMove,
-)
-from geodomain.reporting.difference_settings import (
-    DENSITY,
-    EXTENT,
-    GRADE,
-    LABELS,
-    LATTICE,
-    ORDER,
-    PROPERTIES,
-    WIREFRAMES,
-    DiffKeywords,
-    DiffSettings,
-)
-from geodomain.reporting.model_versions import (
-    DomainPair,
-    Drawn,
-    ModelColumns,
-    ModelLike,
-    ModelPair,
-    ReadModel,
-    domain_names,
-    have_same_axes,
-    open_source,
-    read_version,
-)
 from geodomain.reporting.sections import wireframes_of
 from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.statistics.charts import require_picture
@@ -90,11 +95,6 @@ from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import plain_name
 from geodomain.volumes.tonnage import ONE, MetalUnit, Wanted
 from geodomain.volumes.tonnes import Cutoffs, metal_units, wanted_of
-from geodomain.volumes.wireframe_differences import (
-    WireframeDifference,
-    have_same_meshes,
-    wireframe_difference,
-)
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

@@ -10,7 +10,8 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from geodomain.blocks.depletion_report import (
+from geodomain.changes.cut_and_fill import CutAndFill
+from geodomain.changes.depletion_report import (
     IN_SITU,
     MINED,
     OVERBREAK,
@@ -22,14 +23,14 @@ from geodomain.blocks.depletion_report import (
     Part,
     require_balance,
 )
-from geodomain.blocks.mined_periods import (
+from geodomain.changes.mined_periods import (
     Ground,
     cuts_and_fills,
     mesh_files,
     periods_until,
     refuse_both,
 )
-from geodomain.blocks.mined_shares import SHARE_UNITS, MinedShares
+from geodomain.changes.mined_shares import SHARE_UNITS, MinedShares
 from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import refuse_geometry
 from geodomain.compute.data import Floats
@@ -58,7 +59,6 @@ from geodomain.tables.options import table_options
 from geodomain.tables.rotation import refuse_misfit, require_constants, require_known_turn
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import find_column, plain_name
-from geodomain.volumes.cut_and_fill import CutAndFill
 from geodomain.volumes.tonnage import REST, Chunk, Wanted, split_by_bench
 from geodomain.volumes.tonnes import Cutoffs, refuse_commas, require_sizes, wanted_of
 from geodomain.volumes.tonnes_report import tonnage_warnings

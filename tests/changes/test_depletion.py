@@ -26,10 +26,10 @@ from shapes import joined
 from wireframes import box, roofless
 
 import geodomain
-from geodomain.blocks.depletion import cut_at_benches, portion
-from geodomain.blocks.depletion_report import Depletion
-from geodomain.blocks.mined_periods import end_of, periods_until, share_column
-from geodomain.blocks.mined_shares import MinedShares, excavation
+from geodomain.changes.depletion import cut_at_benches, portion
+from geodomain.changes.depletion_report import Depletion
+from geodomain.changes.mined_periods import end_of, periods_until, share_column
+from geodomain.changes.mined_shares import MinedShares, excavation
 from geodomain.errors import GeodomainWarning, MeshError, TableError
 from geodomain.labelling.settings import LabelSettings
 from geodomain.volumes.tonnage import exact_products, exact_sums, fits_exactly
