@@ -52,7 +52,6 @@ RENAMED = {
     "composite": {"--weight": "--grade"},
     "plot": {"--grade": "--sample-grade"},
     "subblock": {"--min": "--minimum"},
-    "tonnes": {"--domain": "--column"},
 }
 
 # The key of a context: what the user typed after `geodomain`.

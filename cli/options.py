@@ -487,9 +487,9 @@ def output_option(metavar: str, what: str, **settings: Unpack[OptionSettings]) -
     return click.option("-o", "--output", metavar=metavar, help=what, **settings)
 
 
-def column_option(what: str, *others: str, **settings: Unpack[OptionSettings]) -> Decorator:
-    """Make the option --column, with the help text `what`; `others` are other names for it."""
-    return click.option("--column", *others, "column", metavar="NAME", help=what, **settings)
+def column_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option --column, also called --domain, with the help text `what`."""
+    return click.option("--column", "--domain", "column", metavar="NAME", help=what, **settings)
 
 
 def sample_grade_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:

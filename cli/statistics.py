@@ -21,7 +21,7 @@ Example:
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("what", metavar="SAMPLES|BLOCKS")
 @grade_option("Column of a grade; may be repeated.")
-@options.column_option("Label column.  [default: domain, if there is such a column]", "--domain")
+@options.column_option("Label column.  [default: domain, if there is such a column]")
 @options.settings_options(StatsSettings)
 @click.option(
     "--blocks",
@@ -103,7 +103,7 @@ Examples:
 @options.samples_option("Samples with coordinates, grades and domains.", required=True)
 @grade_option("Column of the grade of the blocks.", single=True)
 @options.sample_grade_option("Column of the grade of the samples.  [default: --grade]")
-@options.column_option("Label column.  [default: domain, if there is such a column]", "--domain")
+@options.column_option("Label column.  [default: domain, if there is such a column]")
 @options.settings_options(ValidateSettings)
 @options.chart_option(
     "FILE",

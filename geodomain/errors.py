@@ -48,6 +48,10 @@ class CentroidError(TableError):
     """A table without columns of coordinates."""
 
 
+class RoleError(TableError):
+    """A table of drillholes without a column that it needs, such as FROM."""
+
+
 class DomainError(GeodomainError):
     """A list of domains that cannot be used: a repeated name, a wrong value, a missing file."""
 

@@ -549,7 +549,10 @@ def _has_stays(domain: Domain) -> bool:
     if domain.is_skin:
         warn(f"{domain.name} is left out, because 'within' and 'beyond' are distances, not walls")
     elif domain.kind == "solid" and domain.only_if:
-        warn(f"{domain.name} is left out, because holes lack the columns of its conditions")
+        warn(
+            f"{domain.name} is left out, because its condition only_if= is on a column, and holes "
+            "cross wireframes"
+        )
     return domain.kind == "solid" and not domain.is_skin and not domain.only_if
 
 

@@ -83,7 +83,8 @@ class HoleSettings:
     bend: str | Sequence[float] = setting(
         (15.0, 30.0),
         read_by("geodomain.drillholes.settings.read_bend"),
-        "Warn of holes that turn by more than ANGLE degrees within LENGTH.  [default: 15,30]",
+        "Warn of holes that turn by more than ANGLE degrees within LENGTH, in the unit of the "
+        "coordinates; 15,98.4 in feet is 15,30 in metres.  [default: 15,30]",
         hashed=False,
         metavar="ANGLE,LENGTH",
     )

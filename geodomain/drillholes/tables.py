@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.drillholes.settings import DipDown, HoleKeywords, HoleSettings
-from geodomain.errors import TableError, counted
+from geodomain.errors import RoleError, TableError, counted
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_source
 from geodomain.files.unchanged import Unchanged
@@ -278,7 +278,7 @@ def _refuse(
         f"{closest(names, words[0])}; {listed(names)} "
         f"Name it with columns={{'{table}.{role}': 'COLUMN'}}."
     )
-    raise TableError(message)
+    raise RoleError(message)
 
 
 def _refuse_twice(names: Sequence[str], by_role: Roles, title: str) -> None:
@@ -747,7 +747,7 @@ def _layout(
     if best is None:
         find_roles(likely, table, columns, name)
         message = f"{name} has no header line with the columns of the {table} table"
-        raise TableError(message)
+        raise RoleError(message)
     delimiter, row, names = best
     below = split_rows(head, delimiter, row.following, whole=whole)
     head_rows = (HeadRow("names", row), *vendor_rows(below, len(names), options.encoding))

@@ -195,6 +195,8 @@ class DomainFigures:
         What is left out, and why.
     missing : list of str
         The parts that are missing, and the options that add them.
+    conditional : dict of str to tuple of str
+        For each domain, the domains before it with conditions on columns, which have no walls.
     """
 
     pairs: list[tuple[str, str]]
@@ -212,6 +214,7 @@ class DomainFigures:
     spacing: float = 0.0
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    conditional: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def spelled(self, say: Callable[[str], str]) -> DomainFigures:
         """Return the figures with texts in which `say` writes the names of keywords."""
@@ -308,6 +311,11 @@ class _Gathering:
                 self._threads,
             )
             self._model = model
+        titles = [title for title, conditions in self._domains.conditions if conditions]
+        order = [target.name for target in self._domains.targets]
+        for place, name in enumerate(order):
+            before = tuple(title for title in titles if title in order[:place])
+            figures.conditional[name] = before if name not in titles else ()
         labeller = self._labeller()
         self._add_samples(labeller)
         if labeller is not None and self._holes is not None:

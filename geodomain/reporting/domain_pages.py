@@ -181,7 +181,7 @@ class _Page:
         return (
             f'<article class="domain" id="domain-{self._number}">'
             f"<h3>{domain_name(self._name, style.colours[self._name])}</h3>{''.join(parts)}"
-            '<p class="hint"><a href="#domain-pages">All domains</a></p></article>'
+            '<p class="hint screen"><a href="#domain-pages">All domains</a></p></article>'
         )
 
     def _facts(self) -> str:
@@ -422,7 +422,7 @@ class _Page:
                 f'<div class="contact">{chart}<p class="hint">'
                 f"{escape(sentence[0].upper() + sentence[1:])}.</p></div>"
             )
-        notes = []
+        notes = [self._without_conditions] if drawn and self._without_conditions else []
         if bare:
             most = self._style.length(figures.contacts[theirs][0].settings.max)
             notes.append(
@@ -435,6 +435,17 @@ class _Page:
         text = f'<p class="hint">{escape(" ".join(notes))}</p>' if notes else ""
         return (
             f'<h4>Contacts</h4><div class="charts">{"".join(drawn)}</div>{text}' if drawn else text
+        )
+
+    @property
+    def _without_conditions(self) -> str:
+        """A sentence about domains whose conditions neither contacts nor crossings apply."""
+        names = self._figures.conditional.get(self._name, ())
+        if not names:
+            return ""
+        return (
+            f"Contacts and crossings follow the wireframes alone: here {self._name} may include "
+            f"what the conditions of {' and '.join(names)} take from it elsewhere on this page."
         )
 
     # --- Holes and sections.
@@ -464,6 +475,7 @@ class _Page:
         text = f"{inside}, {self._style.length(total)} in all"
         if len(mine) > _MOST_ROWS:
             text += f"; the first {_MOST_ROWS} are shown, and all are in the JSON of this page"
+        text = f"{text}. {self._without_conditions}".rstrip(". ")
         shown = table(
             f"Crossings of holes with {self._name}", ["hole", "from", "to", "length"], cells,
             name=f"crossings-{self._number}",

@@ -180,8 +180,8 @@ def view_html(
             '<div id="viewer" hidden><div class="stage" id="stage">'
             '<canvas id="canvas" tabindex="0" role="img" aria-describedby="canvas-help"></canvas>'
             '<canvas id="overlay" aria-hidden="true"></canvas></div>',
-            '<p id="canvas-help" class="hint">Drag to turn, right-drag or two fingers to move, '
-            "wheel to zoom; click a block to read its row. Keys: arrows turn, + and - zoom, "
+            '<p id="canvas-help" class="hint screen">Drag to turn, right-drag or two fingers to '
+            "move, wheel to zoom; click a block to read its row. Keys: arrows turn, + and - zoom, "
             "Enter picks the block in the middle.</p>",
             '<div class="controls">',
             _cut_controls(),

@@ -336,7 +336,7 @@ class Contacts:
             "step": self.step._asdict(),
             "sides": [dict(zip(_KEYS, row, strict=True)) for row in self.sides],
             "classes": [dict(zip(_KEYS, row, strict=True)) for row in self.rows],
-            "interval": f"95 %, bootstrap-t of holes, {RESAMPLES:,} resamples, PCG64 seed {SEED}",
+            "interval": f"95 %, {self._method}, PCG64 seed {SEED}",
             "edge": self.edge,
             "negative": self.negative,
             "notes": list(self.notes),
@@ -397,12 +397,18 @@ class Contacts:
         }
         listed = ", ".join(f"{counts[key]:,} {what}" for key, what in parts.items() if counts[key])
         lines.append(f"samples: {counts['rows']:,} rows" + (f": {listed}" if listed else ""))
-        lines.append(
-            f"intervals: bootstrap-t of holes, from {LEAST_HOLES} holes on, {RESAMPLES:,} resamples"
-        )
+        lines.append(f"intervals: {self._method}, from {LEAST_HOLES} holes on")
         if self.edge:
             lines.append(f"edges at a third domain: located to within {self.edge:.2g}")
         return [*lines, *self.notes, *notes_of(self.findings, self.dips)]
+
+    @property
+    def _method(self) -> str:
+        """How the intervals are computed."""
+        method = f"bootstrap-t of holes, {RESAMPLES:,} resamples"
+        if max((each.holes for each in (*self.sides, *self.rows)), default=0) <= _MANY:
+            return method
+        return f"{method}; normal (mean and {_NORMAL:.2f} standard errors) above {_MANY:,} holes"
 
     @property
     def columns(self) -> ResultColumns:

@@ -21,7 +21,7 @@ from geodomain.checks.blocks import (
 from geodomain.checks.columns import LabelSpellings
 from geodomain.compute.data import Floats
 from geodomain.drillholes.tables import Reading, has_roles, read_table, usual_column
-from geodomain.errors import CentroidError, TableError
+from geodomain.errors import CentroidError, RoleError, TableError
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import Rows, kind_of, open_model, read_columns
 from geodomain.formats.geoh5_holes import holds_intervals
@@ -370,7 +370,7 @@ def _of_intervals(
     try:
         reading = Reading(text=among(TextKeywords, table), threads=threads)
         intervals = read_table(path, "intervals", reading, also=None)
-    except TableError:
+    except RoleError:
         if error is None:
             raise
         raise TableError(neither) from None

@@ -162,7 +162,7 @@ def test_surfaces_of_stacks_and_conditions() -> None:
     found = holes_of(hole, end=30).crossings([stack])
     assert [row[:2] for row in found.pierce_rows()] == [("H0", "ground")]
     rich = Domain("RICH", box((-1, -1, 0), (1, 1, 2)), only_if={"au": {">=": 1}})
-    with pytest.warns(geodomain.GeodomainWarning, match="RICH is left out, because holes lack"):
+    with pytest.warns(geodomain.GeodomainWarning, match="RICH is left out, because its condition"):
         assert holes_of(hole, end=30).crossings([rich]).solids == ()
 
 

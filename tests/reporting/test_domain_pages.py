@@ -375,3 +375,30 @@ def test_a_grade_of_samples_alone_has_its_unit(folder: Path, unit: object) -> No
     for given, code in (("%", 0), ("CU=%", 2)):
         options = ["--grade-unit", given, "-o", str(page), "--overwrite"]
         assert CliRunner().invoke(main, [*words, *options]).exit_code == code
+
+
+def test_what_conditions_take_is_told_beside_contacts_and_crossings(
+    folder: Path, tmp_path: Path
+) -> None:
+    text = (
+        'background = "WASTE"\n[[domain]]\nname = "RICH"\nmesh = "ore.stl"\n'
+        'only_if = { AU = { ">=" = 2 } }\n[[domain]]\nname = "ORE"\nmesh = "ore.stl"\n'
+    )
+    (folder / "rich.toml").write_text(text)
+    page = tmp_path / "r.html"
+    done = report_file(
+        folder / "labelled.csv", page, domains=folder / "rich.toml",
+        holes=Drillholes(folder / "c.csv", None, folder / "a.csv"), samples=folder / "a.csv",
+        sample_grade="AU", grade="AU",
+    )  # fmt: skip
+    words = "here ORE may include what the conditions of RICH take from it"
+    assert page.read_text().count(words) >= 1
+    assert any(
+        "RICH is left out, because its condition only_if=" in n for n in done.as_dict()["notes"]
+    )
+
+
+def test_results_in_small_print_are_on_paper() -> None:
+    style = (Path(geodomain.__file__).parent / "reporting/viewer/page.css").read_text()
+    (hidden,) = re.findall(r"@media print \{.*?\n  (nav,[^\n]*) \{ display: none; \}", style, re.S)
+    assert ".hint" not in hidden and ".screen" in hidden
