@@ -34,7 +34,7 @@ from geodomain.mesh.edges import distinct_vertices, edge_table, has_equal_corner
 from geodomain.mesh.mesh import Mesh, enclosed_volume, normals, sixfold_volumes
 from geodomain.mesh.relations import relate
 from geodomain.settings import Rule
-from geodomain.solids.crossings import self_crossing
+from geodomain.solids.crossings import self_crossing, unfolded
 from geodomain.solids.mending import Change, place_change, point_text
 from geodomain.volumes.shares import triangle_weights
 
@@ -138,6 +138,9 @@ def body_of(mesh: Mesh, rule: Rule, origin: Floats) -> tuple[Body, tuple[Change,
     crossing = self_crossing(mesh, parts)
     if crossing is not None:
         return Body(manifold_of(mesh, origin), crossing), ()
+    mesh, folds = unfolded(mesh, parts)
+    changes = place_change("unfolded", folds)
+    _, parts = find_components(mesh)
     outward = outward_signs(parts)
     facing: dict[int, list[Manifold]] = {1: [], -1: []}
     for number in np.flatnonzero(outward).tolist():
@@ -146,7 +149,7 @@ def body_of(mesh: Mesh, rule: Rule, origin: Floats) -> tuple[Body, tuple[Change,
         shell = manifold_of(Mesh(mesh.vertices, corners, name=mesh.name), origin)
         facing[int(outward[number])].append(shell)
     body = Body(_by_rule(facing[1], facing[-1], rule), None)
-    return body, place_change("united", _overlaps(mesh, parts))
+    return body, changes + place_change("united", _overlaps(mesh, parts))
 
 
 def _overlaps(mesh: Mesh, parts: ComponentTriangles) -> Floats:

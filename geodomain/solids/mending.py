@@ -37,6 +37,8 @@ _WORDS = {
     "shell turned": ("shell turned inside out", "shells turned inside out"),
     "shell dropped": ("shell dropped that bounds nothing by the rule", "shells dropped that bound "
                       "nothing by the rule"),
+    "unfolded": ("flat face cut again that folds over itself", "flat faces cut again that fold "
+                 "over themselves"),
     "united": ("group of shells that overlap resolved by the rule", "groups of shells that overlap "
                "resolved by the rule"),
 }  # fmt: skip
@@ -50,7 +52,7 @@ class Change:
     ----------
     kind : str
         "coincident", "degenerate", "welded", "duplicate", "folded", "split", "filled", "turned",
-        "shell turned", "shell dropped" or "united".
+        "shell turned", "shell dropped", "unfolded" or "united".
     count : int
         How many vertices, triangles, holes or shells were changed.
     places : tuple of tuple of float

@@ -85,6 +85,7 @@ def solid_operand(mesh: Mesh, settings: SolidSettings) -> Operand:
     mended: Mended = mend(mesh, settings.rule, tolerance=settings.weld, holes=settings.fill)
     as_read = mesh.is_closed and (settings.rule == "parity" or mesh.is_balanced)
     judge = mesh if as_read and settings.weld is None else mended.mesh
+    fitness.mark_warned(judge)  # its faults are mended, and listed as changes
 
     def inside(points: Floats) -> Bools:
         return contains(judge, points, rule=settings.rule)
@@ -409,7 +410,6 @@ def operate(
     body = combine(operation, bodies, [operand.name for operand in operands], rule)
     distance = wall_error([*bodies, body], meshes)
     mesh = mesh_of(body, origin, f"the {name or operation}", distance)
-    fitness.mark_warned(mesh)  # the report says what there is to say about the result
     proof = prove(
         mesh,
         lambda points: _expected(operation, operands, points),
