@@ -15,7 +15,7 @@ from geodomain.solids.settings import SolidSettings
 
 if TYPE_CHECKING:
     from geodomain.solids.results import SolidResult
-    from geodomain.solids.settings import SolidKeywords
+    from geodomain.solids.settings import MendKeywords, SolidKeywords
 
     class SolidOptions(SolidKeywords):
         """Options of all subcommands that write a solid."""
@@ -333,7 +333,7 @@ def split(solid: str, **arguments: Unpack[SolidOptions]) -> None:
     _solids,
     options.output_option("OUT.csv", "Table to write: .csv, .xlsx or .parquet."),
     options.overwrite_option,
-    _settings,
+    options.settings_options(SolidSettings, "rule", "weld", "fill"),
     options.json_option,
     example="volumes ore.ply dyke.ply oxide.ply",
 )
@@ -342,7 +342,7 @@ def volumes(
     output: str | None,
     overwrite: bool,
     as_json: bool,
-    **keywords: Unpack[SolidKeywords],
+    **keywords: Unpack[MendKeywords],
 ) -> None:
     """Print the volume of each SOLID, of each pair's overlap, and of what is in no other.
 

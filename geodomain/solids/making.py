@@ -35,7 +35,7 @@ from geodomain.solids.mending import mend, point_text
 from geodomain.solids.operations import Operand, operate, solid_operand
 from geodomain.solids.proof import prove
 from geodomain.solids.results import SolidInput, SolidResult
-from geodomain.solids.settings import SolidKeywords, SolidSettings
+from geodomain.solids.settings import MendKeywords, SolidKeywords, SolidSettings
 from geodomain.solids.surfaces import footprint_between, prism_of_ring, surface_of
 from geodomain.tables.dialect import DELIMITERS, UTF8_MARK, cell_text, number, split_rows
 from geodomain.tables.vendors import CENTROIDS, plain_name
@@ -120,6 +120,9 @@ def _prisms(outline: Outline, low: float, high: float) -> list[Mesh]:
             surface, _ = surface_of([read_mesh(path)], name)
             return [footprint_between(surface, low, high)]
         rings = _read_rings(path)
+    elif not len(outline):
+        message = "the outline has no corners"
+        raise ValueError(message)
     else:
         several = np.ndim(outline[0][0]) > 0
         rings = [np.asarray(ring, np.float64) for ring in (outline if several else [outline])]
@@ -380,8 +383,8 @@ class VolumeMatrix:
         return html_table("Volumes", self._rows(), headings=headings, notes=[self._note()])
 
 
-@with_keywords(SolidSettings, SolidKeywords)
-def volumes(*solids: MeshLike, **settings: Unpack[SolidKeywords]) -> VolumeMatrix:
+@with_keywords(SolidSettings, MendKeywords)
+def volumes(*solids: MeshLike, **settings: Unpack[MendKeywords]) -> VolumeMatrix:
     """Return the volume of each solid, of each pair's overlap, and of what is in no other.
 
     Parameters
@@ -406,7 +409,7 @@ def volumes(*solids: MeshLike, **settings: Unpack[SolidKeywords]) -> VolumeMatri
     >>> matrix.overlaps.tolist(), matrix.alone.tolist()
     ([[8.0, 1.0], [1.0, 8.0]], [7.0, 7.0])
     """
-    own = read_keywords(SolidSettings, settings, SolidKeywords)
+    own = read_keywords(SolidSettings, settings, MendKeywords)
     if not solids:
         message = "volumes needs at least one solid"
         raise TypeError(message)

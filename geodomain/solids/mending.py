@@ -354,10 +354,10 @@ def _oriented(mesh: Mesh) -> tuple[Mesh, tuple[Change, ...]]:
     starts = np.searchsorted(edges[order], np.flatnonzero(table.uses == 2))
     first, second = order[starts], order[starts + 1]
     same = forward[first] == forward[second]  # neighbours that face opposite ways
-    one, other = owner[first], owner[second]
+    left, right = owner[first], owner[second]
     # Each triangle is two nodes: as it is, and turned.
     root = connected_components(
-        np.r_[one, one + count], np.r_[other + same * count, other + ~same * count], 2 * count
+        np.r_[left, left + count], np.r_[right + same * count, right + ~same * count], 2 * count
     )
     as_is, turned = root[:count], root[count:]
     one_sided = as_is == turned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from itertools import product
 
@@ -257,6 +258,13 @@ def test_misuse() -> None:
         solids.clip(cube, below=cube)
     with pytest.raises(ValueError, match="lowest and a highest corner"):
         solids.box([1, 1, 1], [0, 2, 2])
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "manifold3d", None)
+    with pytest.raises(geodomain.GeodomainError, match=r"pip install 'geodomain\[solids\]'"):
+        solids.union(two_shells())
+    assert solids.repair(box((0, 0, 0), (1, 1, 1))).volume == 1  # nothing is cut
 
 
 def test_results_as_text_json_and_tables() -> None:
