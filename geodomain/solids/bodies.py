@@ -75,7 +75,7 @@ def exact_origin(meshes: Sequence[Mesh]) -> Floats:
     points = np.concatenate([mesh.vertices[np.unique(mesh.triangles)] for mesh in meshes])
     low, high = points.min(axis=0), points.max(axis=0)
     middle = low + (high - low) / 2
-    step = np.exp2(np.ceil(np.log2(np.maximum(high - low, np.finfo(float).tiny))))
+    step = np.exp2(np.ceil(np.log2(np.where(high > low, high - low, 1.0))))
     origin = np.round(middle / step) * step
     local = points - origin
     exact = (_difference_error(points, origin, local) == 0) & (local + origin == points)
