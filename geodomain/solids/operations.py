@@ -36,6 +36,7 @@ from geodomain.solids.surfaces import (
     extended,
     footprint_between,
     levels_around,
+    part_over,
     space_above,
     space_below,
     surface_of,
@@ -264,6 +265,7 @@ def clip(
     surface, changes = surface_of(tiles, tiles[0].name)
     if extend == "nearest":
         surface = extended(surface, operand.mesh)
+    surface = part_over(surface, operand.mesh)
     _refuse_beyond(operand, surface)
     levels = levels_around([operand.mesh, surface])
     cutter = _side(tiles, surface, changes, side, levels, extend)

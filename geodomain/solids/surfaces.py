@@ -148,6 +148,29 @@ def _no_extension(surface: Mesh, reason: str, at: Floats) -> MeshError:
     return MeshError(message)
 
 
+def part_over(surface: Mesh, solid: Mesh) -> Mesh:
+    """Return the triangles of a surface whose boxes in plan meet the box of a solid.
+
+    The other triangles are neither above nor below any point of the solid. The edges along which
+    they were connected lie outside the box of the solid.
+
+    Raises
+    ------
+    MeshError
+        If there is no such triangle.
+    """
+    corners = surface.vertices[surface.triangles][:, :, :2]
+    low, high = solid.bounds[:, :2]
+    near = (corners.min(axis=1) <= high).all(axis=1) & (corners.max(axis=1) >= low).all(axis=1)
+    if not near.any():
+        message = (
+            f"{solid.name} is not above or below {surface.name}: check that both have the same "
+            "coordinate system"
+        )
+        raise MeshError(message)
+    return Mesh(surface.vertices, surface.triangles[near], name=surface.name)
+
+
 def levels_around(meshes: Sequence[Mesh]) -> tuple[float, float]:
     """Return two elevations, one below and one above all meshes by a quarter of their size."""
     boxes = np.array([mesh.bounds for mesh in meshes])
