@@ -12,7 +12,7 @@ from geodomain.compute.data import Bools, Floats, Ints
 from geodomain.compute.meshes import group_equal
 from geodomain.errors import MeshError, counted
 from geodomain.mesh import fitness
-from geodomain.mesh.check import PLACES, find_duplicates
+from geodomain.mesh.check import PLACES, check, find_duplicates
 from geodomain.mesh.components import connected_components
 from geodomain.mesh.edges import EdgeTable, collinear, edge_table, has_equal_corners
 from geodomain.mesh.mesh import Mesh, area, enclosed_volume, normals
@@ -121,6 +121,12 @@ def mend(
     if holes is not None and not mended.is_closed:
         mended, added = _filled(mended, holes)
         changes += added
+    if not mended.is_closed and check(mended).sheet:
+        message = (
+            f"{mesh.name} is an open surface, not a solid: clip a solid above or below it, or "
+            "make a solid between two surfaces"
+        )
+        raise MeshError(message)
     if not mended.is_closed:
         raise MeshError(open_edges_sentence(mended, _instead(mended, holes)))
     mended, turned = _oriented(mended)

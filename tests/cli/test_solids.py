@@ -108,7 +108,7 @@ def test_split_and_volumes(folder: Path) -> None:
 
 WRONG = {
     ("union", "missing.ply", "-o", "o.ply"): (4, "missing.ply"),
-    ("union", "slope.ply", "-o", "o.ply"): (3, "slope.ply is not closed"),
+    ("union", "slope.ply", "-o", "o.ply"): (3, "slope.ply is an open surface, not a solid"),
     ("subtract", "a.ply", "-o", "o.ply"): (2, "at least two solids"),
     ("clip", "a.ply", "-o", "o.ply"): (2, "one of --above, --below and --box"),
     ("clip", "a.ply", "--box", "1,2,3", "-o", "o.ply"): (2, "X1,Y1,Z1,X2,Y2,Z2"),
