@@ -15,7 +15,7 @@ from geodomain.solids.settings import SolidSettings
 
 if TYPE_CHECKING:
     from geodomain.solids.results import SolidResult
-    from geodomain.solids.settings import SolidKeywords
+    from geodomain.solids.settings import MendKeywords, SolidKeywords
 
     class SolidOptions(SolidKeywords):
         """Options of all subcommands that write a solid."""
@@ -113,6 +113,13 @@ def _require_several(solids: tuple[str, ...]) -> None:
         "--box", metavar="X1,Y1,Z1,X2,Y2,Z2",
         help="Keep the part inside the box with these lowest and highest corners.",
     ),
+    click.option(
+        "--extend", type=click.Choice(["unassigned", "nearest"]), default="unassigned",
+        show_default=True,
+        help="Beyond the rim of SURFACE: refuse a solid that reaches there (unassigned), or "
+        "continue SURFACE at the height of the nearest point of its rim, which must be convex in "
+        "plan (nearest).",
+    ),
     _writing,
     example="clip ore.ply --below topography.ply -o ore_below_ground.ply",
 )  # fmt: skip
@@ -121,12 +128,12 @@ def clip(
     above: tuple[str, ...],
     below: tuple[str, ...],
     box: str | None,
+    extend: str,
     **arguments: Unpack[SolidOptions],
 ) -> None:
     """Write the part of SOLID above or below a surface, or inside a box.
 
-    A solid that reaches beyond the rim of the surface is refused, because nothing beyond the rim is
-    above or below the surface.
+    As for labels, nothing beyond the rim of the surface is above or below it: see --extend.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """
@@ -134,6 +141,7 @@ def clip(
         message = "give one of --above, --below and --box"
         raise click.UsageError(message)
     extra: dict[str, Any] = {"above": list(above) or None, "below": list(below) or None}
+    extra["extend"] = extend
     if box is not None:
         extra["box"] = _corners(box)
     _write("clip", (solid,), arguments, inputs=(*above, *below), **extra)
@@ -325,7 +333,7 @@ def split(solid: str, **arguments: Unpack[SolidOptions]) -> None:
     _solids,
     options.output_option("OUT.csv", "Table to write: .csv, .xlsx or .parquet."),
     options.overwrite_option,
-    _settings,
+    options.settings_options(SolidSettings, "rule", "weld", "fill"),
     options.json_option,
     example="volumes ore.ply dyke.ply oxide.ply",
 )
@@ -334,7 +342,7 @@ def volumes(
     output: str | None,
     overwrite: bool,
     as_json: bool,
-    **keywords: Unpack[SolidKeywords],
+    **keywords: Unpack[MendKeywords],
 ) -> None:
     """Print the volume of each SOLID, of each pair's overlap, and of what is in no other.
 

@@ -34,7 +34,7 @@ from geodomain.mesh.edges import distinct_vertices, edge_table, has_equal_corner
 from geodomain.mesh.mesh import Mesh, enclosed_volume, normals, sixfold_volumes
 from geodomain.mesh.relations import relate
 from geodomain.settings import Rule
-from geodomain.solids.crossings import self_crossing
+from geodomain.solids.crossings import self_crossing, unfolded
 from geodomain.solids.mending import Change, place_change, point_text
 from geodomain.volumes.shares import triangle_weights
 
@@ -75,7 +75,7 @@ def exact_origin(meshes: Sequence[Mesh]) -> Floats:
     points = np.concatenate([mesh.vertices[np.unique(mesh.triangles)] for mesh in meshes])
     low, high = points.min(axis=0), points.max(axis=0)
     middle = low + (high - low) / 2
-    step = np.exp2(np.ceil(np.log2(np.maximum(high - low, np.finfo(float).tiny))))
+    step = np.exp2(np.ceil(np.log2(np.where(high > low, high - low, 1.0))))
     origin = np.round(middle / step) * step
     local = points - origin
     exact = (_difference_error(points, origin, local) == 0) & (local + origin == points)
@@ -138,6 +138,9 @@ def body_of(mesh: Mesh, rule: Rule, origin: Floats) -> tuple[Body, tuple[Change,
     crossing = self_crossing(mesh, parts)
     if crossing is not None:
         return Body(manifold_of(mesh, origin), crossing), ()
+    mesh, folds = unfolded(mesh, parts)
+    changes = place_change("unfolded", folds)
+    _, parts = find_components(mesh)
     outward = outward_signs(parts)
     facing: dict[int, list[Manifold]] = {1: [], -1: []}
     for number in np.flatnonzero(outward).tolist():
@@ -146,7 +149,7 @@ def body_of(mesh: Mesh, rule: Rule, origin: Floats) -> tuple[Body, tuple[Change,
         shell = manifold_of(Mesh(mesh.vertices, corners, name=mesh.name), origin)
         facing[int(outward[number])].append(shell)
     body = Body(_by_rule(facing[1], facing[-1], rule), None)
-    return body, place_change("united", _overlaps(mesh, parts))
+    return body, changes + place_change("united", _overlaps(mesh, parts))
 
 
 def _overlaps(mesh: Mesh, parts: ComponentTriangles) -> Floats:

@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from geodomain.compute.data import Floats, Ints
+from geodomain.compute.data import Floats, Indices, Ints
 from geodomain.compute.meshes import crossed_triangles, vertex_fans
 from geodomain.compute.native import thread_count
 from geodomain.mesh.components import ComponentTriangles
 from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.polygons import triangulate
 
 Vector = tuple[Fraction, Fraction, Fraction]
 Triangle = tuple[Vector, Vector, Vector]
@@ -44,15 +45,7 @@ def self_crossing(mesh: Mesh, parts: ComponentTriangles) -> tuple[float, ...] | 
     parts : ComponentTriangles
         Its components.
     """
-    mask = crossed_triangles(
-        mesh.vertices,
-        mesh.triangles,
-        mesh.bounds,
-        parts.component,
-        vertex_fans(mesh.vertices, mesh.triangles).parted,
-        thread_count(None),
-    )
-    rows = np.flatnonzero(mask)
+    rows = _crossed(mesh, parts)
     corners = mesh.vertices[mesh.triangles]
     exact = [_exact(each) for each in corners[rows].tolist()]
     pairs = _near_pairs(corners[rows], parts.component[rows].astype(np.int64))
@@ -66,6 +59,109 @@ def self_crossing(mesh: Mesh, parts: ComponentTriangles) -> tuple[float, ...] | 
         if not _has_two_sides(contact, corners[own]):
             return tuple(map(float, contact.at(_TRIED[0])))
     return None
+
+
+def _crossed(mesh: Mesh, parts: ComponentTriangles) -> Ints:
+    """Return the triangles that cross, or may cross, another triangle of their component."""
+    mask = crossed_triangles(
+        mesh.vertices,
+        mesh.triangles,
+        mesh.bounds,
+        parts.component,
+        vertex_fans(mesh.vertices, mesh.triangles).parted,
+        thread_count(None),
+    )
+    return np.flatnonzero(mask)
+
+
+def unfolded(mesh: Mesh, parts: ComponentTriangles) -> tuple[Mesh, Floats]:
+    """Cut flat faces again whose triangles fold over each other in their plane.
+
+    A face is a set of triangles that are connected and exactly in one plane. It is cut again if its
+    outline is a single loop that visits each corner once. The surface beside the folds stays the
+    same set of points.
+
+    Returns
+    -------
+    Mesh
+        The mesh; its vertices keep their numbers.
+    (n, 3) float64
+        A corner of each face that was cut again.
+    """
+    rows = _crossed(mesh, parts)
+    neighbours = _neighbours(mesh) if len(rows) else {}
+    dropped = np.zeros(len(mesh.triangles), np.bool_)
+    new, places = [], []
+    for row in rows.tolist():
+        if dropped[row]:
+            continue
+        face = _face(row, mesh, neighbours)
+        ring = _outline(mesh.triangles[face])
+        if ring is None or not _folds(mesh, face):
+            continue
+        cut = triangulate(mesh.vertices, ring, np.array([len(ring)]), flat=False)
+        dropped[face] = True
+        new.append(cut)
+        places.append(mesh.vertices[ring].min(axis=0))
+    if not new:
+        return mesh, np.empty((0, 3))
+    triangles = np.concatenate([mesh.triangles[~dropped], *new])
+    return Mesh(mesh.vertices, triangles, name=mesh.name), np.array(places)
+
+
+def _neighbours(mesh: Mesh) -> dict[tuple[int, int], list[int]]:
+    """Return the triangles at each edge, by the numbers of its ends in ascending order."""
+    edges: dict[tuple[int, int], list[int]] = {}
+    for row, (a, b, c) in enumerate(mesh.triangles.tolist()):
+        for p, q in ((a, b), (b, c), (c, a)):
+            edges.setdefault((min(p, q), max(p, q)), []).append(row)
+    return edges
+
+
+def _face(row: int, mesh: Mesh, neighbours: dict[tuple[int, int], list[int]]) -> list[int]:
+    """Return the triangles that are connected to a triangle and exactly in its plane."""
+    first = _exact(mesh.vertices[mesh.triangles[row]].tolist())
+    normal = _normal(first)
+    face, waiting = {row}, [row]
+    while waiting and any(normal):
+        a, b, c = mesh.triangles[waiting.pop()].tolist()
+        for p, q in ((a, b), (b, c), (c, a)):
+            for other in neighbours[min(p, q), max(p, q)]:
+                if other in face:
+                    continue
+                corners = _exact(mesh.vertices[mesh.triangles[other]].tolist())
+                if all(_dot(normal, _minus(corner, first[0])) == 0 for corner in corners):
+                    face.add(other)
+                    waiting.append(other)
+    return sorted(face)
+
+
+def _folds(mesh: Mesh, face: list[int]) -> bool:
+    """Return whether some triangles of a flat face are turned against the others."""
+    first, *others = (_normal(_exact(mesh.vertices[mesh.triangles[row]].tolist())) for row in face)
+    ways = {_dot(first, other) > 0 for other in others if any(other)}
+    return False in ways
+
+
+def _outline(triangles: Indices) -> Ints | None:
+    """Return the corners of the only loop around some triangles; None if there are more loops."""
+    uses: dict[tuple[int, int], int] = {}
+    for a, b, c in triangles.tolist():
+        for p, q in ((a, b), (b, c), (c, a)):
+            uses[p, q] = uses.get((p, q), 0) + 1
+            uses[q, p] = uses.get((q, p), 0) - 1
+    after: dict[int, int] = {}
+    for (p, q), count in uses.items():
+        if count > 1 or (count == 1 and p in after):
+            return None
+        if count == 1:
+            after[p] = q
+    if len(after) < 3:
+        return None
+    ring = [min(after)]
+    while (corner := after[ring[-1]]) != ring[0]:
+        ring.append(corner)
+    return np.array(ring) if len(ring) == len(after) else None
 
 
 def _exact(corners: list[list[float]]) -> Triangle:

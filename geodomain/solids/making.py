@@ -22,8 +22,9 @@ from geodomain.mesh.mesh import Mesh, enclosed_volume
 from geodomain.mesh.relations import relate
 from geodomain.query.contains import contains
 from geodomain.result_tables import ResultColumns, csv_text, data_frame, html_table, text_table
-from geodomain.settings import read_keywords, with_keywords
+from geodomain.settings import Rule, read_keywords, with_keywords
 from geodomain.solids.bodies import (
+    Body,
     body_of,
     clean_shells,
     combine,
@@ -35,7 +36,7 @@ from geodomain.solids.mending import mend, point_text
 from geodomain.solids.operations import Operand, operate, solid_operand
 from geodomain.solids.proof import prove
 from geodomain.solids.results import SolidInput, SolidResult
-from geodomain.solids.settings import SolidKeywords, SolidSettings
+from geodomain.solids.settings import MendKeywords, SolidKeywords, SolidSettings
 from geodomain.solids.surfaces import footprint_between, prism_of_ring, surface_of
 from geodomain.tables.dialect import DELIMITERS, UTF8_MARK, cell_text, number, split_rows
 from geodomain.tables.vendors import CENTROIDS, plain_name
@@ -120,6 +121,9 @@ def _prisms(outline: Outline, low: float, high: float) -> list[Mesh]:
             surface, _ = surface_of([read_mesh(path)], name)
             return [footprint_between(surface, low, high)]
         rings = _read_rings(path)
+    elif not len(outline):
+        message = "the outline has no corners"
+        raise ValueError(message)
     else:
         several = np.ndim(outline[0][0]) > 0
         rings = [np.asarray(ring, np.float64) for ring in (outline if several else [outline])]
@@ -380,8 +384,8 @@ class VolumeMatrix:
         return html_table("Volumes", self._rows(), headings=headings, notes=[self._note()])
 
 
-@with_keywords(SolidSettings, SolidKeywords)
-def volumes(*solids: MeshLike, **settings: Unpack[SolidKeywords]) -> VolumeMatrix:
+@with_keywords(SolidSettings, MendKeywords)
+def volumes(*solids: MeshLike, **settings: Unpack[MendKeywords]) -> VolumeMatrix:
     """Return the volume of each solid, of each pair's overlap, and of what is in no other.
 
     Parameters
@@ -406,7 +410,7 @@ def volumes(*solids: MeshLike, **settings: Unpack[SolidKeywords]) -> VolumeMatri
     >>> matrix.overlaps.tolist(), matrix.alone.tolist()
     ([[8.0, 1.0], [1.0, 8.0]], [7.0, 7.0])
     """
-    own = read_keywords(SolidSettings, settings, SolidKeywords)
+    own = read_keywords(SolidSettings, settings, MendKeywords)
     if not solids:
         message = "volumes needs at least one solid"
         raise TypeError(message)
@@ -418,24 +422,43 @@ def volumes(*solids: MeshLike, **settings: Unpack[SolidKeywords]) -> VolumeMatri
         if body.crossing is not None:
             message = f"{name} crosses itself near {point_text(body.crossing)}: it has no volume"
             raise MeshError(message)
+    overlaps, methods = _overlaps(meshes, bodies, own.rule)
+    for place, (body, name) in enumerate(zip(bodies, names, strict=True)):
+        result = mesh_of(body, origin, name)
+        overlaps[place, place] = enclosed_volume(result.vertices, result.triangles, result.bounds)
+    alone, error = _alone(meshes, bodies, overlaps, own.rule)
+    return VolumeMatrix(tuple(names), overlaps, alone, error, methods)
+
+
+def _overlaps(
+    meshes: Sequence[Mesh], bodies: Sequence[Body], rule: Rule
+) -> tuple[Floats, tuple[tuple[str, ...], ...]]:
+    """Return the volume that each pair of bodies shares, and how it was computed."""
     count = len(bodies)
-    overlaps, alone = np.zeros((count, count)), np.zeros(count)
+    overlaps = np.zeros((count, count))
     methods = [["triangles"] * count for _ in range(count)]
-    for i, body in enumerate(bodies):
-        result = mesh_of(body, origin, names[i])
-        overlaps[i, i] = enclosed_volume(result.vertices, result.triangles, result.bounds)
     for i, j in combinations(range(count), 2):
         apart = (meshes[i].bounds[0] >= meshes[j].bounds[1]).any()
         apart |= (meshes[j].bounds[0] >= meshes[i].bounds[1]).any()
         methods[i][j] = methods[j][i] = "boxes" if apart else "boolean"
         if not apart:
-            shared = combine("intersection", [bodies[i], bodies[j]], [names[i], names[j]], own.rule)
+            names = [meshes[i].name, meshes[j].name]
+            shared = combine("intersection", [bodies[i], bodies[j]], names, rule)
             overlaps[i, j] = overlaps[j, i] = shared.solid.volume()
-    error = 0.0
+    return overlaps, tuple(map(tuple, methods))
+
+
+def _alone(
+    meshes: Sequence[Mesh], bodies: Sequence[Body], overlaps: Floats, rule: Rule
+) -> tuple[Floats, float]:
+    """Return the volume of each body that is in no other, and a bound on the errors."""
+    names = [mesh.name for mesh in meshes]
+    alone, error = np.diag(overlaps).copy(), 0.0
     for i, body in enumerate(bodies):
-        near = [bodies[j] for j in range(count) if j != i and overlaps[i, j]]
-        rest = combine("difference", [body, *near], names, own.rule) if near else body
-        alone[i] = rest.solid.volume() if near else overlaps[i, i]
+        near = [bodies[j] for j in np.flatnonzero(overlaps[i]).tolist() if j != i]
+        rest = combine("difference", [body, *near], names, rule) if near else body
+        if near:
+            alone[i] = rest.solid.volume()
         area = float(sum(each.solid.surface_area() for each in (body, *near)))
         error = max(error, wall_error([body, *near, rest], meshes) * area)
-    return VolumeMatrix(tuple(names), overlaps, alone, error, tuple(map(tuple, methods)))
+    return alone, error

@@ -12,7 +12,7 @@ from geodomain.compute.data import Bools, Floats, Ints
 from geodomain.compute.meshes import group_equal
 from geodomain.errors import MeshError, counted
 from geodomain.mesh import fitness
-from geodomain.mesh.check import PLACES, find_duplicates
+from geodomain.mesh.check import PLACES, check, find_duplicates
 from geodomain.mesh.components import connected_components
 from geodomain.mesh.edges import EdgeTable, collinear, edge_table, has_equal_corners
 from geodomain.mesh.mesh import Mesh, area, enclosed_volume, normals
@@ -37,6 +37,8 @@ _WORDS = {
     "shell turned": ("shell turned inside out", "shells turned inside out"),
     "shell dropped": ("shell dropped that bounds nothing by the rule", "shells dropped that bound "
                       "nothing by the rule"),
+    "unfolded": ("flat face cut again that folds over itself", "flat faces cut again that fold "
+                 "over themselves"),
     "united": ("group of shells that overlap resolved by the rule", "groups of shells that overlap "
                "resolved by the rule"),
 }  # fmt: skip
@@ -50,7 +52,7 @@ class Change:
     ----------
     kind : str
         "coincident", "degenerate", "welded", "duplicate", "folded", "split", "filled", "turned",
-        "shell turned", "shell dropped" or "united".
+        "shell turned", "shell dropped", "unfolded" or "united".
     count : int
         How many vertices, triangles, holes or shells were changed.
     places : tuple of tuple of float
@@ -119,6 +121,12 @@ def mend(
     if holes is not None and not mended.is_closed:
         mended, added = _filled(mended, holes)
         changes += added
+    if not mended.is_closed and check(mended).sheet:
+        message = (
+            f"{mesh.name} is an open surface, not a solid: clip a solid above or below it, or "
+            "make a solid between two surfaces"
+        )
+        raise MeshError(message)
     if not mended.is_closed:
         raise MeshError(open_edges_sentence(mended, _instead(mended, holes)))
     mended, turned = _oriented(mended)
@@ -352,10 +360,10 @@ def _oriented(mesh: Mesh) -> tuple[Mesh, tuple[Change, ...]]:
     starts = np.searchsorted(edges[order], np.flatnonzero(table.uses == 2))
     first, second = order[starts], order[starts + 1]
     same = forward[first] == forward[second]  # neighbours that face opposite ways
-    one, other = owner[first], owner[second]
+    left, right = owner[first], owner[second]
     # Each triangle is two nodes: as it is, and turned.
     root = connected_components(
-        np.r_[one, one + count], np.r_[other + same * count, other + ~same * count], 2 * count
+        np.r_[left, left + count], np.r_[right + same * count, right + ~same * count], 2 * count
     )
     as_is, turned = root[:count], root[count:]
     one_sided = as_is == turned

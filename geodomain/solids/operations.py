@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Unpack
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from geodomain.inputs import MeshesLike, MeshLike, as_mesh, as_meshes
 from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains
-from geodomain.query.surfaces import sides
+from geodomain.query.surfaces import Extend, sides
 from geodomain.settings import read_keywords, with_keywords
 from geodomain.solids.bodies import (
     Body,
@@ -33,8 +33,10 @@ from geodomain.solids.results import SolidInput, SolidResult
 from geodomain.solids.settings import SolidKeywords, SolidSettings
 from geodomain.solids.surfaces import (
     box_mesh,
+    extended,
     footprint_between,
     levels_around,
+    part_over,
     space_above,
     space_below,
     surface_of,
@@ -85,6 +87,7 @@ def solid_operand(mesh: Mesh, settings: SolidSettings) -> Operand:
     mended: Mended = mend(mesh, settings.rule, tolerance=settings.weld, holes=settings.fill)
     as_read = mesh.is_closed and (settings.rule == "parity" or mesh.is_balanced)
     judge = mesh if as_read and settings.weld is None else mended.mesh
+    fitness.mark_warned(judge)  # its faults are mended, and listed as changes
 
     def inside(points: Floats) -> Bools:
         return contains(judge, points, rule=settings.rule)
@@ -204,6 +207,7 @@ def clip(
     above: MeshesLike | None = None,
     below: MeshesLike | None = None,
     box: Sequence[Sequence[float]] | None = None,
+    extend: Extend = "unassigned",
     **settings: Unpack[SolidKeywords],
 ) -> SolidResult:
     """Return the part of a solid above or below a surface, or inside a box.
@@ -220,6 +224,10 @@ def clip(
         of a single surface.
     box : two sequences of three float
         The lowest and the highest corner of a box: keep the part inside it.
+    extend : {"unassigned", "nearest"}
+        What to do beyond the rim of the surface, as for `geodomain.sides`. By "unassigned", a solid
+        that reaches beyond the rim is refused. By "nearest", the surface continues at the height of
+        the nearest point of its rim, which must be convex in plan.
     **settings
 
     Returns
@@ -232,7 +240,7 @@ def clip(
         As `union`.
     MeshError
         As `union`. If the solid reaches beyond the rim of the surface; the message gives the box of
-        that part.
+        that part. If the surface cannot be extended.
 
     Examples
     --------
@@ -249,11 +257,18 @@ def clip(
     operand = solid_operand(as_mesh(solid), own)
     if box is not None:
         return operate("intersection", [operand, _box(box)], own, name="clip")
+    if extend not in get_args(Extend):
+        message = f"extend is {extend!r}; it can be 'unassigned' or 'nearest'"
+        raise ValueError(message)
     side: Side = "below" if below is not None else "above"
     tiles = as_meshes(below if below is not None else above)  # type: ignore[arg-type]
     surface, changes = surface_of(tiles, tiles[0].name)
+    if extend == "nearest":
+        surface = extended(surface, operand.mesh)
+    surface = part_over(surface, operand.mesh)
     _refuse_beyond(operand, surface)
-    cutter = _side(tiles, surface, changes, side, levels_around([operand.mesh, surface]))
+    levels = levels_around([operand.mesh, surface])
+    cutter = _side(tiles, surface, changes, side, levels, extend)
     return operate("intersection", [operand, cutter], own, name="clip")
 
 
@@ -345,13 +360,14 @@ def _side(
     changes: tuple[Change, ...],
     side: Side,
     levels: tuple[float, float],
+    extend: Extend = "unassigned",
 ) -> Operand:
     """Return one side of a surface as an operand: all points that have a label on this side."""
     prism = space_below(surface, levels[0]) if side == "below" else space_above(surface, levels[1])
     value = -1 if side == "below" else 1
 
     def inside(points: Floats) -> Bools:
-        return np.asarray(sides(tiles, points) == value)
+        return np.asarray(sides(tiles, points, extend=extend) == value)
 
     count = sum(len(tile.triangles) for tile in tiles)
     return Operand(surface.name, prism, surface, inside, changes, count, is_solid=False)
@@ -409,7 +425,6 @@ def operate(
     body = combine(operation, bodies, [operand.name for operand in operands], rule)
     distance = wall_error([*bodies, body], meshes)
     mesh = mesh_of(body, origin, f"the {name or operation}", distance)
-    fitness.mark_warned(mesh)  # the report says what there is to say about the result
     proof = prove(
         mesh,
         lambda points: _expected(operation, operands, points),

@@ -9,6 +9,7 @@ import numpy as np
 
 from geodomain.compute.data import Bools, Floats
 from geodomain.errors import MeshError, counted
+from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains
 from geodomain.settings import Rule
@@ -96,6 +97,7 @@ def prove(
     MeshError
         If a label differs farther from all walls; the message gives the number and the first point.
     """
+    fitness.mark_warned(result)  # voids and shells that touch are as they should be
     places = _points(solids, walls, distance, points)
     inside = _inside(result, places, rule)
     differs = np.flatnonzero(inside != expected(places))
@@ -151,7 +153,7 @@ def _near_walls(
         on_wall = (corners * np.stack([u, v - u, 1 - v], axis=1)[:, :, None]).sum(axis=1)
         way = random.normal(size=(len(rows), 3))
         way /= np.linalg.norm(way, axis=1, keepdims=True)
-        least = np.log(2 * distance) if distance else np.log(1e-15 * diagonal)
-        length = np.exp(random.uniform(least, np.log(_NEAR * diagonal), len(rows)))
+        shortest = min(2 * distance or 1e-15 * diagonal, _NEAR * diagonal)
+        length = np.exp(random.uniform(np.log(shortest), np.log(_NEAR * diagonal), len(rows)))
         parts.append(on_wall + way * length[:, None])
     return np.concatenate(parts)

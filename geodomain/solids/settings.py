@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypedDict, get_args
+from typing import TypedDict, get_args
 
 from geodomain.settings import LENGTH, Rule, one_of, require_values, setting, whole
 
-Beyond = Literal["refuse", "nearest"]
 PROOF_POINTS = 100_000
 
 
@@ -55,10 +54,15 @@ class SolidSettings:
         require_values(self)
 
 
-class SolidKeywords(TypedDict, total=False):
-    """The keywords of all functions of `geodomain.solids`; all are optional."""
+class MendKeywords(TypedDict, total=False):
+    """The keywords of functions that mend solids and measure them; all are optional."""
 
     rule: Rule
     weld: float | None
     fill: int | None
+
+
+class SolidKeywords(MendKeywords, total=False):
+    """The keywords of functions that make and prove a solid."""
+
     points: int

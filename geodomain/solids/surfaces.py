@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from geodomain.solids.mending import Change, mend_surface, orient
 
 # How far a prism reaches beyond what it cuts, as a fraction of the size of the box.
 _MARGIN = 0.25
+# Angles at corners of the rim: up to this one, edges count as one straight line; and the largest
+# angle of a wedge beside a corner.
+_STRAIGHT, _WEDGE = 1e-12, np.pi / 4
 _BOX = np.array(
     [
         [0, 2, 1], [1, 2, 3], [4, 5, 6], [5, 7, 6], [0, 1, 4], [1, 5, 4],
@@ -60,6 +64,111 @@ def _facing_up(surface: Mesh) -> Mesh:
     triangles = table.triangles.copy()
     triangles[down] = triangles[down][:, ::-1]
     return Mesh(table.vertices, triangles, name=surface.name)
+
+
+def extended(surface: Mesh, reach: Mesh) -> Mesh:
+    """Return a surface that is extended beyond its rim, as `geodomain.sides` does with "nearest".
+
+    Beyond a rim that is convex in plan, the height of the nearest point of the rim is constant
+    along each line at a right angle to the rim, and around each corner of the rim. So the extension
+    consists of a flat strip beside each edge, and of flat wedges at each corner.
+
+    Parameters
+    ----------
+    surface : Mesh
+        A surface from `surface_of`.
+    reach : Mesh
+        The mesh that the extension must cover in plan.
+
+    Raises
+    ------
+    MeshError
+        If the rim is not a single loop, or not convex in plan; the message gives the place.
+    """
+    ring = _rim_loop(surface)
+    start, end = ring, np.roll(ring, -1, axis=0)
+    along = (end - start)[:, :2]
+    lengths = np.hypot(*along.T)
+    if not lengths.all():
+        raise _no_extension(surface, "its rim is vertical", ring[lengths == 0][0])
+    way = along / lengths[:, None]
+    before = np.roll(way, 1, axis=0)
+    turn = np.arctan2(
+        before[:, 0] * way[:, 1] - before[:, 1] * way[:, 0], (before * way).sum(axis=1)
+    )
+    if (turn < -_STRAIGHT).any():
+        raise _no_extension(surface, "its rim is not convex in plan", ring[turn < -_STRAIGHT][0])
+    boxes = np.array([surface.bounds, reach.bounds])
+    far = 4 * float(np.linalg.norm(boxes[:, 1].max(axis=0) - boxes[:, 0].min(axis=0)))
+    outward = np.stack([way[:, 1], -way[:, 0]], axis=1)
+    vertices, triangles = [*ring], []
+    count, rays = len(ring), list[list[int]]()
+    for corner, angle, normal in zip(ring, turn, np.roll(outward, 1, axis=0), strict=True):
+        parts = int(np.ceil(max(angle - _STRAIGHT, 0.0) / _WEDGE))
+        first = len(vertices)
+        for step in range(parts + 1):
+            bend = angle * step / parts if parts else angle / 2
+            x = normal[0] * np.cos(bend) - normal[1] * np.sin(bend)
+            y = normal[0] * np.sin(bend) + normal[1] * np.cos(bend)
+            vertices.append(corner + far * np.array([x, y, 0.0]))
+        rays.append([*range(first, len(vertices))])
+    for number, fan in enumerate(rays):
+        after = (number + 1) % count
+        triangles += [(number, a, b) for a, b in pairwise(fan)]
+        triangles += [(number, fan[-1], rays[after][0]), (number, rays[after][0], after)]
+    corners = np.array(triangles) + len(surface.vertices)
+    return Mesh(
+        np.concatenate([surface.vertices, np.array(vertices)]),
+        np.concatenate([surface.triangles, corners]),
+        name=surface.name,
+    )
+
+
+def _rim_loop(surface: Mesh) -> Floats:
+    """Return the corners of the rim, (n, 3), counter-clockwise in plan."""
+    table = edge_table(surface)
+    rim, balance = table.ends[table.unbalanced], table.balance[table.unbalanced]
+    rim = np.where((balance > 0)[:, None], rim, rim[:, ::-1])
+    after = dict(rim.tolist())
+    ring = [int(rim[0, 0])]
+    while (corner := after.get(ring[-1], ring[0])) != ring[0] and len(ring) <= len(rim):
+        ring.append(corner)
+    if len(ring) != len(rim):
+        raise _no_extension(surface, "its rim is not a single loop", table.vertices[ring[0]])
+    corners: Floats = table.vertices[ring]
+    return corners
+
+
+def _no_extension(surface: Mesh, reason: str, at: Floats) -> MeshError:
+    place = ", ".join(f"{value:.10g}" for value in at.tolist())
+    message = (
+        f"{surface.name} cannot be extended as triangles, because {reason}, at ({place}): enlarge "
+        "the surface, or clip the solid by a box first"
+    )
+    return MeshError(message)
+
+
+def part_over(surface: Mesh, solid: Mesh) -> Mesh:
+    """Return the triangles of a surface whose boxes in plan meet the box of a solid.
+
+    The other triangles are neither above nor below any point of the solid. The edges along which
+    they were connected lie outside the box of the solid.
+
+    Raises
+    ------
+    MeshError
+        If there is no such triangle.
+    """
+    corners = surface.vertices[surface.triangles][:, :, :2]
+    low, high = solid.bounds[:, :2]
+    near = (corners.min(axis=1) <= high).all(axis=1) & (corners.max(axis=1) >= low).all(axis=1)
+    if not near.any():
+        message = (
+            f"{solid.name} is not above or below {surface.name}: check that both have the same "
+            "coordinate system"
+        )
+        raise MeshError(message)
+    return Mesh(surface.vertices, surface.triangles[near], name=surface.name)
 
 
 def levels_around(meshes: Sequence[Mesh]) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from itertools import product
 
@@ -162,6 +163,40 @@ def test_a_solid_beyond_the_rim_is_refused_with_the_place() -> None:
     assert solids.clip(flush, below=ground).volume > 0
 
 
+def roof(*corners: tuple[float, float, float]) -> Mesh:
+    """Return a surface with these corners, counter-clockwise, as a fan from the first."""
+    triangles = [(0, k, k + 1) for k in range(1, len(corners) - 1)]
+    return Mesh(corners, triangles, name="roof")
+
+
+CONVEX = [
+    roof((0, 0, 1), (4, 0, 3), (4, 4, 3), (0, 4, 1)),
+    roof((0, 0, 1), (4, 1, 2), (1, 5, 3)),  # corners of more than a right angle
+    roof((0, 0, 1), (2, 0, 2), (4, 0, 1), (5, 3, 0), (2, 4, 2), (0, 4, 1)),  # with a straight part
+]
+
+
+@pytest.mark.parametrize("surface", CONVEX)
+def test_a_surface_is_extended_as_labels_extend_it(surface: Mesh) -> None:
+    body = box((-9, -8, -3), (11, 9, 5))
+    points = np.random.default_rng(1).uniform(*body.bounds, (20_000, 3))
+    side = geodomain.sides(surface, points, extend="nearest")
+    for word, value in (("below", -1), ("above", 1)):
+        result = solids.clip(body, extend="nearest", **{word: surface})
+        assert result.proof.wrong == 0
+        assert (geodomain.contains(result.mesh, points) == (side == value)).all()
+
+
+def test_a_rim_that_is_not_convex_is_not_extended() -> None:
+    body = box((-9, -8, -3), (11, 9, 5))
+    with pytest.raises(MeshError, match=r"its rim is not convex in plan, at \(2, 1, 1\)"):
+        solids.clip(body, below=roof((2, 1, 1), (4, 0, 1), (2, 4, 1), (0, 0, 1)), extend="nearest")
+    two = Mesh([(x + d, y, 0) for d in (0, 9) for x, y in ((0, 0), (1, 0), (0, 1))],
+               [(0, 1, 2), (3, 4, 5)])  # fmt: skip
+    with pytest.raises(MeshError, match="its rim is not a single loop"):
+        solids.clip(body, below=two, extend="nearest")
+
+
 def test_a_surface_with_an_overhang() -> None:
     # In section: flat at 2, back under itself between x = 4 and x = 6, and on at 0.
     section = [(0, 2), (6, 2), (4, 1), (10, 0)]
@@ -223,6 +258,13 @@ def test_misuse() -> None:
         solids.clip(cube, below=cube)
     with pytest.raises(ValueError, match="lowest and a highest corner"):
         solids.box([1, 1, 1], [0, 2, 2])
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "manifold3d", None)
+    with pytest.raises(geodomain.GeodomainError, match=r"pip install 'geodomain\[solids\]'"):
+        solids.union(two_shells())
+    assert solids.repair(box((0, 0, 0), (1, 1, 1))).volume == 1  # nothing is cut
 
 
 def test_results_as_text_json_and_tables() -> None:
