@@ -134,7 +134,9 @@ def model_domains(model: ImplicitModel, *, as_stack: bool = False) -> Domains:
     Domains
         A closed solid for each unit, from young to old. A younger group of units erodes the older
         groups, because the first domain that contains a block labels it. Blocks outside the box of
-        the model get the background label, ``"OUTSIDE"``. Blocks inside the box that are in no unit
+        the model get the background label, ``"OUTSIDE"``. The solid of an older unit includes what
+        younger groups erode: labels and shares by priority leave it out, but volumes of the solids
+        and shares of each domain by itself count it. Blocks inside the box that are in no unit
         of the stratigraphic column get the label ``"NO UNIT"``.
 
     Raises
