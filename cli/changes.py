@@ -352,10 +352,9 @@ def diff(
         raise click.UsageError(as_options(str(error))) from None
     to_stdout = arguments["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
+    lists = (domains[0], domains[1]) if domains else None
     with console.listening():
-        result = explain(
-            old, new, domains=domains or None, progress=console.on_terminal, **arguments
-        )
+        result = explain(old, new, domains=lists, progress=console.on_terminal, **arguments)
     if as_json:
         print_json(result.as_dict(), err=to_stdout)
     elif not (quiet and any(arguments[name] for name in ("output", "report", "chart"))):

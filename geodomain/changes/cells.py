@@ -53,7 +53,8 @@ class AxisIntervals:
             self._numbers.setdefault((at[a], long[b]), len(self._numbers))
             for a, b in (divmod(pair, len(lengths)) for pair in used.tolist())
         ]
-        return np.array(table, np.int64)[pairs]
+        codes: Ints = np.array(table, np.int64)[pairs]
+        return codes
 
     def faces(self) -> list[tuple[Fraction, Fraction]]:
         """Return the lower and the upper face of each interval."""
