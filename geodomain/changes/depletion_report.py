@@ -89,11 +89,8 @@ class DepletionRow:
     exact: dict[str, Fraction]
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain values; an exact sum is a numerator and a denominator."""
-        exact = {
-            name: {"numerator": value.numerator, "denominator": value.denominator}
-            for name, value in self.exact.items()
-        }
+        """Return plain values; an exact sum is the text numerator/denominator."""
+        exact = {name: str(value) for name, value in self.exact.items()}
         return {
             "part": self.part, "period": self.period, **asdict(self.amounts), "exact": exact,
         }  # fmt: skip

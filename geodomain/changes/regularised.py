@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
 
 def exact_dict(value: Fraction) -> dict[str, object]:
-    """Return a fraction as its nearest number, its numerator and its denominator."""
-    return {
-        "value": float(value),
-        "numerator": value.numerator,
-        "denominator": value.denominator,
-    }
+    """Return a fraction as its nearest number, and as the text numerator/denominator."""
+    return {"value": float(value), "exact": str(value)}
 
 
 @dataclass(frozen=True)
@@ -168,7 +164,7 @@ class Regularised:
         return by_name[name]
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain values, ready for JSON; exact sums have numerator and denominator."""
+        """Return plain values, ready for JSON; each sum is a number and an exact fraction."""
         return {
             "before": self.before,
             "after": self.after,

@@ -646,12 +646,12 @@ def test_each_solid_of_a_file_is_mined_and_a_model_may_come_from_stdin(folder: P
 
 
 @pytest.mark.filterwarnings("ignore:62 blocks have a density in SG that no rock has")
-def test_json_has_numerators_and_denominators(folder: Path) -> None:
+def test_json_has_exact_fractions(folder: Path) -> None:
     words = ("deplete", "model.csv", "--mined", "2026-01=january.ply", "--density", "SG")
     words += ("--initial", "topography.ply", "--grade", "AU", "--grade-unit", "gpt", "--json")
     printed = json.loads(run_command(*words).stdout)
     (row,) = [r for r in printed["totals"] if r["part"] == "remaining"]
-    exact = Fraction(row["exact"]["tonnes"]["numerator"], row["exact"]["tonnes"]["denominator"])
+    exact = Fraction(row["exact"]["tonnes"])
     assert row["tonnes"] == float(exact)
     assert row["grades"][0]["unit"] == "g"
     units = geodomain.deplete("model.csv", {"2026-01": "january.ply"}, initial="topography.ply",

@@ -293,9 +293,7 @@ def test_results_print_and_become_tables(tmp_path: Path) -> None:
         "ore before", "ore loss", "ore outside", "dilution", "ore after"
     ]  # fmt: skip
     volume, metal = done.as_dict()["balances"]
-    assert Fraction(volume["before"]["numerator"], volume["before"]["denominator"]) == (
-        done.balance("volume").before
-    )
+    assert Fraction(volume["before"]["exact"]) == (done.balance("volume").before)
     assert metal["name"] == "AU x tonnes"
 
 
