@@ -21,7 +21,6 @@ MODEL = "X,Y,Z,DX,DY,DZ,rock,AU\n5,5,5,10,10,10,A,1\n15,5,5,10,10,10,B,2\n"
 HOLES = ("--collar", "collar.csv", "--intervals", "assay.csv", "--within", "9")
 # For each option that was renamed: a command with its value, which takes either name.
 COMMANDS = {
-    "tonnes --domain": ("tonnes model.csv --density 2 --json", "rock"),
     "composite --weight": (
         "composite assay.csv --collar collar.csv --solid ORE=ore.ply --length 5 --json",
         "AU",

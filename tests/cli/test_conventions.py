@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -129,3 +130,12 @@ def test_an_option_that_commands_share_is_declared_once() -> None:
             declared.setdefault(flag, []).append(path.name)
     assert declared["--output"] == declared["--json"] == declared["--weld"] == ["options.py"]
     assert {flag: places for flag, places in declared.items() if len(places) > 1} == {}
+
+
+def test_the_label_column_has_two_names_in_every_command() -> None:
+    named = {}
+    for name in ("tonnes", "stats", "validate", "plot", "report", "compare", "shell", "diff"):
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        named[name] = next(param.opts for param in command.params if param.name == "column")
+    assert set(map(tuple, named.values())) == {("--column", "--domain")}
