@@ -135,9 +135,9 @@ def model_domains(model: ImplicitModel, *, as_stack: bool = False) -> Domains:
         A closed solid for each unit, from young to old. A younger group of units erodes the older
         groups, because the first domain that contains a block labels it. Blocks outside the box of
         the model get the background label, ``"OUTSIDE"``. The solid of an older unit includes what
-        younger groups erode: labels and shares by priority leave it out, but volumes of the solids
-        and shares of each domain by itself count it. Blocks inside the box that are in no unit
-        of the stratigraphic column get the label ``"NO UNIT"``.
+        younger groups erode: labels leave it out, and so do shares, which for such a model are by
+        priority unless ``proportions="itself"``; the volume of the solid counts it. Blocks inside
+        the box that are in no unit of the stratigraphic column get the label ``"NO UNIT"``.
 
     Raises
     ------
@@ -225,9 +225,14 @@ def _solids(parts: _Parts) -> Domains:
             solids.setdefault(name, []).append(mesh)
         elif name != NO_UNIT:
             warn(f"{name} has no volume in the box of the model, so it is left out")
-    return Domains(
-        tuple(Domain(name, meshes) for name, meshes in solids.items()), background=OUTSIDE
-    )
+    made = _Eroded if len(parts.groups) > 1 else Domains
+    return made(tuple(Domain(name, meshes) for name, meshes in solids.items()), background=OUTSIDE)
+
+
+class _Eroded(Domains):
+    """Units of which the older reach into the younger, which erode them."""
+
+    usual_proportions = "priority"
 
 
 def _stacked(parts: _Parts) -> Domains:

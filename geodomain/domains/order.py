@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,6 +87,9 @@ class Domains(LabelDefaults):
     below_detection: BelowDetection | None = field(
         default=None, metadata=key(one_of(BELOW_DETECTION), hashed=True)
     )
+
+    # Proportions that functions compute unless the caller or the list says otherwise.
+    usual_proportions: ClassVar[Literal["itself", "priority"]] = "itself"
 
     def __post_init__(self) -> None:
         """Raise DomainError for invalid values, and for labels that are equal."""

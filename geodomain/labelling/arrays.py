@@ -418,8 +418,8 @@ def proportions_grid(
     """
     listed = as_domains(domains)
     settings = LabelSettings(
-        proportions=proportions or listed.proportions or "itself", percent=percent, by="centroid",
-        lines=lines, rule=rule, backend=backend, threads=threads,
+        proportions=proportions or listed.proportions or listed.usual_proportions,
+        percent=percent, by="centroid", lines=lines, rule=rule, backend=backend, threads=threads,
     ).over(listed)  # fmt: skip
     shares, _ = _measured(grid, listed, settings, options_among(numbers))
     names = [settings.share_column(target.name) for target in listed.targets]

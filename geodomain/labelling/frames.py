@@ -402,7 +402,7 @@ def proportions_blocks(
     proportions : {"itself", "priority"}, optional
         "itself" for the proportions of each domain on its own, "priority" for proportions by the
         order and rules of the domains, as for `label_file`. By default as `domains` set it, or
-        "itself".
+        "itself"; "priority" for a model of LoopStructural or GemPy with several groups.
     percent, lines : optional
         As for `label_file`.
     x, y, z, dx, dy, dz : str, optional
@@ -447,8 +447,8 @@ def proportions_blocks(
     """
     listed = as_domains(domains)
     settings = LabelSettings(
-        proportions=proportions or listed.proportions or "itself", percent=percent, by="centroid",
-        lines=lines, rule=rule, backend=backend, threads=threads,
+        proportions=proportions or listed.proportions or listed.usual_proportions,
+        percent=percent, by="centroid", lines=lines, rule=rule, backend=backend, threads=threads,
     ).over(listed)  # fmt: skip
     options = options_among({"x": x, "y": y, "z": z, "dx": dx, "dy": dy, "dz": dz, **numbers})
     table = BlockFrame(frame, options=options)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from implicit_models import BOX, Turn, element, gempy_model, loop_model
+from late import pandas
 
 import geodomain
 from geodomain import DomainError, GeodomainWarning, MeshError, Stack
@@ -97,6 +98,13 @@ def test_a_younger_group_erodes_the_older_one() -> None:
     assert [each.name for each in units] == ["COVER", "A", "B", "NO UNIT"]
     labels = geodomain.label_points([[90, 40, 30], [90, 40, 12], [70, 40, 10], [5, 5, 5]], units)
     assert labels.tolist() == ["COVER", "A", "B", "NO UNIT"]
+    # The solid of A reaches into COVER, which erodes it; shares leave that out.
+    frame = pandas.DataFrame({"x": [80.0], "y": [40.0], "z": [30.0], "dx": 20.0, "dy": 20.0})
+    shares = geodomain.proportions_blocks(frame.assign(dz=60.0), model)
+    columns = [name for name in shares if name.startswith("prop_")]
+    assert shares[columns].sum(axis=1).tolist() == [pytest.approx(1)]
+    alone = geodomain.proportions_blocks(frame.assign(dz=60.0), model, proportions="itself")
+    assert alone[columns].sum(axis=1).gt(1.1).all()
 
 
 def test_space_above_the_top_of_the_column_has_no_unit() -> None:
