@@ -535,7 +535,10 @@ def _alone(rows: Sequence[ValidationRow], mine: str, other: str) -> Iterator[str
         if getattr(row, mine) and not getattr(row, other)
     ]
     if alone and getattr(total, other):
-        yield f"{mine} without {other} to compare with: {', '.join(alone)}"
+        yield (
+            f"{mine} without {other} to compare with: {', '.join(alone)}; the row of all {mine} "
+            "includes them"
+        )
 
 
 class _Sums:

@@ -313,14 +313,17 @@ def test_domains_on_one_side_alone() -> None:
     with pytest.warns(GeodomainWarning) as caught:
         found = geodomain.validate("blocks.csv", "AU", samples="more.csv")
     said = [str(each.message) for each in caught]
-    assert "samples without blocks to compare with: 'DYKE', rows without a domain" in said
+    alone = "samples without blocks to compare with: 'DYKE', rows without a domain"
+    assert f"{alone}; the row of all samples includes them" in said
     assert [row.domain for row in found.rows] == ["DYKE", "ORE", "WASTE", ""]
     dyke = row_of(found, "DYKE")
     assert (dyke.samples, dyke.blocks, dyke.block_mean, dyke.difference) == (1, 0, None, None)
     assert not [each for each in found.quantiles if each.domain == "DYKE"]
     Path("bigger.csv").write_text(BLOCKS + "65,5,5,10,10,10,AIR,0\n")
     air = quietly("bigger.csv", "AU", samples="samples.csv")
-    assert air.notes == ("blocks without samples to compare with: 'AIR'",)
+    assert air.notes == (
+        "blocks without samples to compare with: 'AIR'; the row of all blocks includes them",
+    )
     assert not any("AIR" in said for said in air.warnings) and air.notes[0] in str(air)
     bare = pandas.read_csv("samples.csv").drop(columns="domain")
     whole = quietly("blocks.csv", "AU", samples=bare)
