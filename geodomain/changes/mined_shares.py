@@ -73,8 +73,8 @@ def excavation(name: str, meshes: Sequence[Mesh]) -> Excavation:
         if _lies_over_itself(mesh):
             message = (
                 f"{name}: {mesh.name} is not closed, so it is no solid, and its triangles lie "
-                "above each other, so it is no surface: find its holes with 'geodomain check', "
-                "and close it with --weld or --fill"
+                "above each other, so it is no surface: find and close its holes with "
+                "'geodomain check'"
             )
             raise MeshError(message)
     return Excavation(name, tuple(mesh for mesh in meshes if mesh.is_closed), surfaces)

@@ -550,7 +550,7 @@ def _has_stays(domain: Domain) -> bool:
         warn(f"{domain.name} is left out, because 'within' and 'beyond' are distances, not walls")
     elif domain.kind == "solid" and domain.only_if:
         warn(
-            f"{domain.name} is left out, because its condition only_if= is on a column, and holes "
+            f"{domain.name} is left out, because its condition is on a column, and holes "
             "cross wireframes"
         )
     return domain.kind == "solid" and not domain.is_skin and not domain.only_if

@@ -75,7 +75,11 @@ def _no_message(node: ast.AST) -> Iterable[ast.AST]:
 @pytest.mark.full
 def test_the_library_does_not_speak_of_options() -> None:
     option = re.compile(r"(^|[\s'(])--[a-z]")
-    tools = {"kernels.py": {"--fmad=false"}, "native.py": {"--force-reinstall"}}
+    tools = {
+        "__main__.py": {"--version"},
+        "kernels.py": {"--fmad=false"},
+        "native.py": {"--force-reinstall"},
+    }
     said = [
         (name, text)
         for name, text in texts_of_the_library()

@@ -394,7 +394,8 @@ def test_what_conditions_take_is_told_beside_contacts_and_crossings(
     words = "here ORE may include what the conditions of RICH take from it"
     assert page.read_text().count(words) >= 1
     assert any(
-        "RICH is left out, because its condition only_if=" in n for n in done.as_dict()["notes"]
+        "RICH is left out, because its condition is on a column" in n
+        for n in done.as_dict()["notes"]
     )
 
 
