@@ -2,6 +2,7 @@
 #include "volume/product_sums.h"
 
 #include "platform/c_function.h"
+#include "platform/portable.h"
 
 using namespace geodomain;
 
