@@ -102,7 +102,7 @@ class CutoffMoves:
         The cut-off: a block is ore if its grade is at or above it.
     waste, dilution, waste_outside : Moved
         Waste that stays waste, that becomes ore, and that lies outside the new model.
-    loss, kept, ore_outside : Moved
+    loss, retained, ore_outside : Moved
         Ore that becomes waste, that stays ore, and that lies outside the new model.
     """
 
@@ -112,13 +112,13 @@ class CutoffMoves:
     dilution: Moved
     waste_outside: Moved
     loss: Moved
-    kept: Moved
+    retained: Moved
     ore_outside: Moved
 
     def sides(self) -> dict[str, Moved]:
         """Return the rows of the table by name."""
-        before = self.loss + self.kept + self.ore_outside
-        rows = before, self.loss, self.ore_outside, self.dilution, self.kept + self.dilution
+        before = self.loss + self.retained + self.ore_outside
+        rows = before, self.loss, self.ore_outside, self.dilution, self.retained + self.dilution
         return dict(zip(SIDES, rows, strict=True))
 
     def as_dict(self) -> dict[str, object]:
