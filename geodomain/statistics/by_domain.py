@@ -7,9 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
 from geodomain.compute.data import Floats
 from geodomain.drillholes.tables import require_outputs
 from geodomain.errors import collect_warnings, counted, warn
@@ -20,13 +17,13 @@ from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.statistics.groups import (
     Group,
     Groups,
+    Part,
     decluster,
     lost_rows,
     not_declustered,
     require_labels,
-    total_weight,
 )
-from geodomain.statistics.populations import Population
+from geodomain.statistics.populations import Numbers
 from geodomain.statistics.results import (
     ALL,
     ClusterPoint,
@@ -46,6 +43,7 @@ from geodomain.statistics.settings import (
     StatsSettings,
     WeightSettings,
 )
+from geodomain.statistics.spilled import SpilledPart
 from geodomain.tables.settings import TableKeywords
 
 if TYPE_CHECKING:
@@ -145,7 +143,16 @@ def stats(
     with collect_warnings() as warned, show_progress(progress, "reading") as report_progress:
         purpose = "" if settings.cell is None else "declustering"
         groups = Groups(
-            gather_samples(what, settings, grades, table, threads, report_progress, purpose=purpose)
+            gather_samples(
+                what,
+                settings,
+                grades,
+                table,
+                threads,
+                report_progress,
+                purpose=purpose,
+                spill=settings.cell != NEAREST,
+            )
         )
         model: Groups | None = None
         if blocks is not None:
@@ -193,7 +200,7 @@ class _Work:
         caps: Mapping[str, tuple[float, ...]],
         threads: int | None,
     ) -> None:
-        self._groups, self._samples, self._holes = groups, groups.samples, groups.samples.holes()
+        self._groups, self._samples = groups, groups.samples
         self._settings, self._caps, self._blocks = settings, caps, blocks
         self._threads = threads
         self._rows: list[StatsRow] = []
@@ -204,9 +211,8 @@ class _Work:
 
     def compute(self, grade: str) -> None:
         """Add the statistics of a grade."""
-        values = self._groups.values(grade)
-        for group in self._groups.of(values):
-            rows = list(self._of_group(grade, group, values))
+        for group, part in self._groups.parts(grade, self._threads):
+            rows = list(self._of_group(grade, group, part))
             (self._totals if group.whole else self._rows).extend(rows)
 
     def result(self, warned: Iterable[str]) -> Statistics:
@@ -253,38 +259,26 @@ class _Work:
         yield from samples.place_warnings()
         yield from self._unweighed
 
-    def _of_group(self, grade: str, group: Group, values: Floats) -> Iterator[StatsRow]:
+    def _of_group(self, grade: str, group: Group, part: Part | SpilledPart) -> Iterator[StatsRow]:
         """Yield the rows of a domain: naive, with each cap, and then the same declustered."""
-        groups = self._groups
         row = StatsRow(
             grade,
             ALL if group.whole else group.domain,
             "naive",
             rows=group.total,
-            count=len(group.rows),
+            count=len(part),
             missing=group.missing,
             without_weight=group.without_weight,
         )
-        some, lengths = values[group.rows], groups.weights_of(group.rows)
-        yield from self._with_cuts(row, some, lengths, lengths, self._holes_of(group.rows))
+        yield from self._with_cuts(row, part)
         if not self._samples.placed:
             return
-        rows = groups.placed(group.rows)
-        some, lengths = values[rows], groups.weights_of(rows)
+        there = part.located()
         row = replace(
-            row,
-            weights="declustered",
-            count=len(rows),
-            without_place=len(group.rows) - len(rows),
+            row, weights="declustered", count=len(there), without_place=len(part) - len(there)
         )
         weighed = decluster(
-            groups.points[rows],
-            some,
-            lengths,
-            self._settings,
-            table=self._samples.table,
-            threads=self._threads,
-            blocks=self._blocks_of(group),
+            there, self._settings, table=self._samples.table, blocks=self._blocks_of(group)
         )
         for trial in weighed.trials:
             self._trials.append(cluster_point(row, trial, chosen=trial is weighed.chosen))
@@ -294,9 +288,9 @@ class _Work:
         if weighed.weights is None:
             if weighed.why:
                 self._unweighed.append(not_declustered(grade, group, weighed.why))
-            yield replace(row, weight=total_weight(lengths, len(rows)))
+            yield replace(row, weight=there.total_weight())
             return
-        yield from self._with_cuts(row, some, weighed.weights, lengths, self._holes_of(rows))
+        yield from self._with_cuts(row, there, weighed.weights)
 
     def _blocks_of(self, group: Group) -> tuple[Floats, Floats | None] | None:
         """Return the centres and volumes of the blocks of a domain, if there is a model."""
@@ -306,25 +300,17 @@ class _Work:
         rows = model.in_domain(group.domain, group.whole)
         return model.points[rows], model.weights_of(rows)
 
-    def _holes_of(self, rows: NDArray[np.intp]) -> NDArray[np.int32] | None:
-        return None if self._holes is None else self._holes[rows]
-
     def _with_cuts(
-        self,
-        row: StatsRow,
-        values: Floats,
-        weights: Floats | None,
-        lengths: Floats | None,
-        holes: NDArray[np.int32] | None,
+        self, row: StatsRow, part: Part | SpilledPart, weights: Numbers | None = None
     ) -> Iterator[StatsRow]:
         """Yield the statistics of values without a cap, and then with each cap."""
         caps = self._caps[row.grade]
-        if not len(values):
+        if not len(part):
             yield row
             yield from (replace(row, cap=cap) for cap in caps)
             return
-        population = Population(values, weights, holes)
-        whole = described(row, population, total_weight(lengths, len(values)))
+        population = part.population(weights)
+        whole = described(row, population, part.total_weight())
         yield whole
         yield from (cut_row(whole, population.cut(cap)) for cap in caps)
         if caps:

@@ -49,50 +49,21 @@ class Trial(NamedTuple):
     cells: float
 
 
-class Declustering:
-    """Weights of samples by the number of samples in their cell.
+class CellGrid:
+    """Cells of a grid, of any size, over the box around samples, with several origins.
 
     Parameters
     ----------
-    points : (n, 3) float64
-        Places of the samples, without NaN.
+    sides : sequence of float
+        Sides of the box.
     origins : int
         Number of origins of the grid, along the diagonal of a cell. The first is the least x, y and
-        z of the samples; each next origin is shifted by the size of a cell / `origins`. The weights
-        are averaged over the origins.
-    threads : int, optional
-        Number of threads; by default all cores.
-
-    Examples
-    --------
-    Three samples share a cell, and one has a cell of its own.
-
-    >>> points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [9, 9, 0]], float)
-    >>> Declustering(points, origins=1).weights((5, 5, 5)).round(3).tolist()
-    [0.667, 0.667, 0.667, 2.0]
+        z of the samples; each next origin is shifted by the size of a cell / `origins`.
     """
 
-    def __init__(self, points: Floats, origins: int, threads: int | None = None) -> None:
-        low = points.min(axis=0)
-        self._offsets = [points[:, axis] - low[axis] for axis in range(3)]
-        self.sides = tuple(float(each.max()) for each in self._offsets)
-        self._origins, self._threads = origins, threads or os.cpu_count() or 1
-
-    def weights(self, cell: Cell) -> Floats:
-        """Return the weight of each sample, (n,); the mean of all weights is 1.
-
-        The weight for one origin is n / (samples in the cell x cells with samples).
-        """
-        return self._weights_and_cells(cell)[0]
-
-    def trial(self, cell: Cell, values: Floats, lengths: Floats | None) -> Trial:
-        """Return the declustered mean of values; declustering weights multiply `lengths`."""
-        weights, cells = self._weights_and_cells(cell)
-        if lengths is not None:
-            weights = weights * lengths
-        groups = np.zeros(len(values), np.intp)
-        (total,), (metal,) = exact_sums(weights, groups, 1), exact_sums(weights * values, groups, 1)
-        return Trial(cell, nearest_float(metal, total), cells)
+    def __init__(self, sides: Sequence[float], origins: int) -> None:
+        self.sides = tuple(sides)
+        self._origins = origins
 
     def sizes(self, ratio: Sequence[float]) -> list[Cell]:
         """Return the sizes of cells to try, smallest first, with a given ratio of their sides.
@@ -110,9 +81,90 @@ class Declustering:
             (size * ratio[0], size * ratio[1], size * ratio[2]) for size in dict.fromkeys(numbers)
         ]
 
+    def shape(self, cell: Cell) -> list[int]:
+        """Return the number of cells along each axis, for all origins."""
+        return [
+            int(self._step(np.array([self.sides[axis]]), axis, cell)[0]) // self._origins + 2
+            for axis in range(3)
+        ]
+
+    def steps(self, offsets: Floats, axis: int, cell: Cell) -> Steps:
+        """Return the distance of each sample from the first wall, as a whole number of shifts.
+
+        A shift is the size of a cell divided by the number of origins. With it, the cells for one
+        origin take one addition and one division of integers. `offsets` are the distances from the
+        least coordinate.
+        """
+        narrow = self.sides[axis] * self._origins / cell[axis] < _NARROW
+        count = len(offsets)
+        steps: Steps = np.empty(count, np.int32) if narrow else np.empty(count, np.int64)
+        for part in _batches(count):
+            steps[part] = self._step(offsets[part], axis, cell)
+        return steps
+
+    def _step(self, offsets: Floats, axis: int, cell: Cell) -> Floats:
+        return offsets * (self._origins / cell[axis]) + _ON_WALL * self._origins
+
+
+class Declustering(CellGrid):
+    """Weights of samples by the number of samples in their cell.
+
+    Parameters
+    ----------
+    points : (n, 3) float64
+        Places of the samples, without NaN.
+    origins : int
+        Number of origins of the grid; the weights are averaged over the origins.
+    threads : int, optional
+        Number of threads; by default all cores.
+    values : (n,) float64, optional
+        Grades, for `trial`.
+    lengths : (n,) float64, optional
+        Weights of the samples, by which the declustering weights are multiplied.
+
+    Examples
+    --------
+    Three samples share a cell, and one has a cell of its own.
+
+    >>> points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [9, 9, 0]], float)
+    >>> Declustering(points, origins=1).weights((5, 5, 5)).round(3).tolist()
+    [0.667, 0.667, 0.667, 2.0]
+    """
+
+    def __init__(
+        self,
+        points: Floats,
+        origins: int,
+        threads: int | None = None,
+        *,
+        values: Floats | None = None,
+        lengths: Floats | None = None,
+    ) -> None:
+        low = points.min(axis=0)
+        self._offsets = [points[:, axis] - low[axis] for axis in range(3)]
+        super().__init__([float(each.max()) for each in self._offsets], origins)
+        self._threads = threads or os.cpu_count() or 1
+        self._values, self._lengths = values, lengths
+
+    def weights(self, cell: Cell) -> Floats:
+        """Return the weight of each sample, (n,), times its length if there are lengths.
+
+        The weight for one origin is n / (samples in the cell x cells with samples), so the mean of
+        all weights is 1 without lengths.
+        """
+        return self._weights_and_cells(cell)[0]
+
+    def trial(self, cell: Cell) -> Trial:
+        """Return the declustered mean of the values."""
+        weights, cells = self._weights_and_cells(cell)
+        values = np.zeros(len(weights)) if self._values is None else self._values
+        groups = np.zeros(len(values), np.intp)
+        (total,), (metal,) = exact_sums(weights, groups, 1), exact_sums(weights * values, groups, 1)
+        return Trial(cell, nearest_float(metal, total), cells)
+
     def _weights_and_cells(self, cell: Cell) -> tuple[Floats, float]:
-        steps = [self._steps(axis, cell[axis]) for axis in range(3)]
-        shape = [int(each.max()) // self._origins + 2 for each in steps]
+        steps = [self.steps(self._offsets[axis], axis, cell) for axis in range(3)]
+        shape = self.shape(cell)
         weights = np.zeros(len(steps[0]))
         cells = 0
         # The sum is taken in the order of the origins, whichever is ready first.
@@ -120,6 +172,8 @@ class Declustering:
             weights += own
             cells += count
         weights *= len(weights) / self._origins
+        if self._lengths is not None:
+            weights *= self._lengths
         return weights, cells / self._origins
 
     def _over_origins(
@@ -132,20 +186,6 @@ class Declustering:
             with ThreadPoolExecutor(self._threads) as pool:
                 shifts = range(start, min(start + self._threads, self._origins))
                 yield from pool.map(weigh, shifts)
-
-    def _steps(self, axis: int, size: float) -> Steps:
-        """Return the distance of each sample from the first wall, as a whole number of shifts.
-
-        A shift is the size of a cell divided by the number of origins. With it, the cells for one
-        origin take one addition and one division of integers.
-        """
-        scale = self._origins / size
-        narrow = self.sides[axis] * scale < _NARROW
-        count = len(self._offsets[axis])
-        steps: Steps = np.empty(count, np.int32) if narrow else np.empty(count, np.int64)
-        for part in _batches(count):
-            steps[part] = self._offsets[axis][part] * scale + _ON_WALL * self._origins
-        return steps
 
     def _of_origin(
         self, steps: Sequence[Steps], shape: Sequence[int], shift: int

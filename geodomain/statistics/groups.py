@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +19,14 @@ from geodomain.statistics.declustering import (
     best,
     nearest_volumes,
 )
-from geodomain.statistics.populations import LARGEST, RunningSums
+from geodomain.statistics.populations import Numbers, Population, RunningSums
 from geodomain.statistics.samples import Samples
 from geodomain.statistics.settings import AUTO, NEAREST, WeightSettings
+from geodomain.statistics.spilled import SpilledPart
 from geodomain.volumes.tonnage import nearest_float
 
-# More cells than this along an axis cannot be numbered.
-_MOST_CELLS = 1 << 30
+# More cells than this along an axis, or in all, cannot be numbered.
+_MOST_ALONG, _MOST_CELLS = 1 << 30, 1 << 62
 
 
 class Group(NamedTuple):
@@ -50,6 +53,65 @@ class Group(NamedTuple):
     rows: NDArray[np.intp]
 
 
+@dataclass(frozen=True)
+class Part:
+    """The rows of a domain, or of all domains, that have a grade and a weight, in memory.
+
+    `geodomain.statistics.spilled.SpilledPart` answers the same for rows on disk.
+
+    Attributes
+    ----------
+    values : (n,) float64
+        Grades.
+    lengths : (n,) float64, optional
+        Weights of the rows; None if each row counts alike.
+    holes : (n,) int32, optional
+        Numbers of the holes; None if holes are not known.
+    points : (n, 3) float64
+        Coordinates; (0, 3) if they are not used.
+    threads : int, optional
+        Number of threads; by default all cores.
+    """
+
+    values: Floats
+    lengths: Floats | None
+    holes: NDArray[np.int32] | None
+    points: Floats
+    threads: int | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.values)
+
+    def located(self) -> Part:
+        """Return the rows that have coordinates."""
+        there = np.isfinite(self.points).all(axis=1)
+        if there.all():
+            return self
+        return Part(
+            self.values[there],
+            None if self.lengths is None else self.lengths[there],
+            None if self.holes is None else self.holes[there],
+            self.points[there],
+            self.threads,
+        )
+
+    def total_weight(self) -> float:
+        """Return the exact sum of the weights, rounded once; or the number of rows."""
+        return total_weight(self.lengths, len(self))
+
+    def population(self, weights: Numbers | None = None) -> Population:
+        """Return the sorted values, with their own weights or with other weights."""
+        own = self.lengths if weights is None else weights[slice(None)]
+        return Population(self.values, own, self.holes)
+
+    def cells(self, origins: int) -> Declustering:
+        """Return the grids of cells that decluster these rows, which must have coordinates."""
+        return Declustering(
+            self.points, origins, self.threads, values=self.values, lengths=self.lengths
+        )
+
+
 class Groups:
     """The rows of a table by domain, with their weights and places.
 
@@ -66,14 +128,47 @@ class Groups:
     def __init__(self, samples: Samples) -> None:
         self.samples = samples
         self.weights, self.points = samples.weights_of_rows(), samples.points()
-        self._domains = samples.domains()
+        self._domains, self._holes = samples.domains(), samples.holes()
 
     def values(self, grade: str) -> Floats:
-        """Return a grade of all rows, NaN where missing; refuse numbers that could overflow."""
-        values = self.samples.values(grade)
-        self._refuse_huge(grade, values)
-        self._refuse_huge(self.samples.weights.name, self.weights)
-        return values
+        """Return a grade of all rows, NaN where missing."""
+        return self.samples.values(grade)
+
+    def parts(self, grade: str, threads: int | None) -> Iterator[tuple[Group, Part | SpilledPart]]:
+        """Yield the rows of each domain, in the order of the labels, and then those of all."""
+        spilled = self.samples.spilled
+        if spilled is not None:
+            for group, code in self._spilled_groups():
+                part = SpilledPart(spilled, code, grade, threads)
+                yield group._replace(missing=part.missing, without_weight=part.without_weight), part
+            return
+        values = self.values(grade)
+        for group in self.of(values):
+            rows = group.rows
+            yield (
+                group,
+                Part(
+                    values[rows],
+                    self.weights_of(rows),
+                    None if self._holes is None else self._holes[rows],
+                    self.points[rows] if self.samples.placed else self.points,
+                    threads,
+                ),
+            )
+
+    def _spilled_groups(self) -> Iterator[tuple[Group, int | None]]:
+        """Yield the domains with rows on disk, and then all domains, with the index of the label.
+
+        The rows of these groups are not listed, because they are on disk.
+        """
+        samples = self.samples
+        assert samples.spilled is not None
+        nothing = np.empty(0, np.intp)
+        for code in sorted(range(len(samples.labels)), key=lambda at: in_order(samples.labels[at])):
+            total = samples.spilled.rows_of(code) if samples.column is not None else 0
+            if total:
+                yield Group(samples.labels[code], False, total, 0, 0, nothing), code
+        yield Group("", True, samples.rows, 0, 0, nothing), None
 
     def of(self, values: Floats) -> Iterator[Group]:
         """Yield the rows of each domain in the order of the labels, and then those of all."""
@@ -121,22 +216,6 @@ class Groups:
             rows = rows[~np.isnan(self.weights[rows])]
         return self.placed(rows)
 
-    def _refuse_huge(self, name: str, values: Floats | None) -> None:
-        """Raise TableError for a grade or weight whose square or product could overflow."""
-        if values is None:
-            return
-        with np.errstate(invalid="ignore"):
-            huge = np.abs(values) > LARGEST
-        if huge.any():
-            row = int(huge.argmax())
-            value = float(values[row])
-            message = (
-                f"{self.samples.table}: {name} is {value!r} in {self.samples.word} {row + 1:,}, "
-                "too large for a variance: correct it, or, if it stands for a missing value, use "
-                f"missing={{{name!r}: {value!r}}}"
-            )
-            raise TableError(message)
-
 
 def in_order(label: str) -> tuple[bool, str]:
     """Return the key that sorts labels; the rows without a label come last."""
@@ -168,7 +247,9 @@ def lost_rows(
 
 def total_weight(weights: Floats | None, count: int) -> float:
     """Return the exact sum of weights, rounded once; or the number of rows without weights."""
-    return float(count) if weights is None else nearest_float(RunningSums(weights).total)
+    if weights is None:
+        return float(count)
+    return nearest_float(RunningSums(weights.__getitem__, len(weights)).total)
 
 
 class Weighed(NamedTuple):
@@ -177,7 +258,7 @@ class Weighed(NamedTuple):
     Attributes
     ----------
     weights : (n,) float64, optional
-        Weights, with those of the samples; None if there are none.
+        Weights, times those of the samples, in memory or on disk; None if there are none.
     cell : tuple of float, optional
         Size of the cells.
     trials : list of Trial
@@ -188,7 +269,7 @@ class Weighed(NamedTuple):
         The reason, if there are no weights.
     """
 
-    weights: Floats | None = None
+    weights: Numbers | None = None
     cell: Cell | None = None
     trials: list[Trial] = []  # noqa: RUF012  # never changed
     chosen: Trial | None = None
@@ -196,45 +277,40 @@ class Weighed(NamedTuple):
 
 
 def decluster(
-    points: Floats,
-    values: Floats,
-    lengths: Floats | None,
+    part: Part | SpilledPart,
     settings: WeightSettings,
     *,
     table: str,
-    threads: int | None,
     blocks: tuple[Floats, Floats | None] | None = None,
 ) -> Weighed:
     """Return the declustered weights of samples: by cells, times lengths, or by nearest blocks.
 
     Parameters
     ----------
-    points, values, lengths
-        Places, grades and weights of n samples.
+    part : Part or SpilledPart
+        The samples, which have coordinates.
     settings : WeightSettings
         How to decluster.
     table : str
         Name of the table, for a message.
-    threads : int, optional
-        Number of threads.
     blocks : tuple, optional
         Centres and volumes of the blocks, for ``decluster="nearest"``.
     """
     cell = settings.cell
-    if not len(points) or cell is None:
+    if not len(part) or cell is None:
         return Weighed()
-    if cell == NEAREST:
+    if cell == NEAREST and isinstance(part, Part):
         centres, volumes = blocks or (np.empty((0, 3)), None)
         if not len(centres):
             return Weighed(why="no blocks are in this domain")
         sides = np.array(settings.ratio)
         ones = np.ones(len(centres)) if volumes is None else volumes
-        return Weighed(nearest_volumes(points / sides, centres / sides, ones))
-    grid = Declustering(points, settings.decluster_origins, threads)
+        return Weighed(nearest_volumes(part.points / sides, centres / sides, ones))
+    grid = part.cells(settings.decluster_origins)
     trials: list[Trial] = []
     chosen: Trial | None = None
     if cell == AUTO:
-        trials = [grid.trial(size, values, lengths) for size in grid.sizes(settings.ratio)]
+        trials = [grid.trial(size) for size in grid.sizes(settings.ratio)]
         chosen = best(trials, maximise=settings.maximise) if trials else None
         if chosen is None:
             return Weighed(trials=trials, why=_no_turn(trials, maximise=settings.maximise))
@@ -245,15 +321,15 @@ def decluster(
         x, y, z = settings.ratio
         side = float(cell)
         size = side * x, side * y, side * z
-    if any(side / step > _MOST_CELLS for side, step in zip(grid.sides, size, strict=True)):
+    shape = grid.shape(size)
+    if max(shape) > _MOST_ALONG or math.prod(shape) > _MOST_CELLS:
         message = (
             f"{table}: cells of {size[0]:g} x {size[1]:g} x {size[2]:g} are too small for a domain "
             f"of {' x '.join(f'{side:g}' for side in grid.sides)}: give larger ones with "
             "decluster="
         )
         raise TableError(message)
-    weights = grid.weights(size)
-    return Weighed(weights if lengths is None else weights * lengths, size, trials, chosen)
+    return Weighed(grid.weights(size), size, trials, chosen)
 
 
 def not_declustered(grade: str, group: Group, why: str) -> str:

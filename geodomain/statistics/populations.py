@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from geodomain.volumes.tonnage import ONE, exact_sums, nearest_float
 
 # Terms of a block. The sum before each block is kept; other sums add part of a block again.
 _TOGETHER, _IN_ROW = 4096, 64
+# Terms that are computed at once.
+_AT_ONCE = 256 * _TOGETHER
 # Up to here, the square of a value, times a weight, fits into float64.
 LARGEST = 1e100
 
@@ -28,25 +30,64 @@ _CANDIDATES = tuple(
 )
 
 
+class Numbers(Protocol):
+    """An array of numbers in memory or on disk, which is read in slices."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def __getitem__(self, place: slice, /) -> Floats:
+        """Return the rows of a slice."""
+
+
+class Holes(Protocol):
+    """An array of the numbers of holes in memory or on disk, which is read in slices."""
+
+    def __getitem__(self, place: slice, /) -> NDArray[np.int32]:
+        """Return the rows of a slice."""
+
+
+class SortedRows(NamedTuple):
+    """Values in ascending order, with their weights and the numbers of their holes.
+
+    Attributes
+    ----------
+    values : (n,) float64
+        Finite values, in memory or on disk.
+    weights : (n,) float64, optional
+        Positive weights; None if each value has the weight 1.
+    holes : (n,) int32, optional
+        Number of the hole of each value; None if holes are not known.
+    """
+
+    values: Numbers
+    weights: Numbers | None = None
+    holes: Holes | None = None
+
+
 class RunningSums:
     """Exact sums of the first terms of a sequence, without rounding.
 
     Parameters
     ----------
-    terms : (n,) float64
-        Finite terms.
+    terms : callable
+        Returns the finite terms of a slice.
+    count : int
+        Number of terms.
 
     Examples
     --------
-    >>> sums = RunningSums(np.array([0.5, 0.25, 4.0]))
+    >>> sums = RunningSums(np.array([0.5, 0.25, 4.0]).__getitem__, 3)
     >>> nearest_float(sums.up_to(2)), nearest_float(sums.total)
     (0.75, 4.75)
     """
 
-    def __init__(self, terms: Floats) -> None:
+    def __init__(self, terms: Callable[[slice], Floats], count: int) -> None:
         self._terms = terms
-        blocks = np.arange(len(terms)) // _TOGETHER
-        sums = exact_sums(terms, blocks, -(-len(terms) // _TOGETHER))
+        sums: list[int] = []
+        for start in range(0, count, _AT_ONCE):
+            some = terms(slice(start, start + _AT_ONCE))
+            sums += exact_sums(some, np.arange(len(some)) // _TOGETHER, -(-len(some) // _TOGETHER))
         self._before = [0, *accumulate(sums)]
 
     @property
@@ -57,7 +98,7 @@ class RunningSums:
     def up_to(self, count: int) -> int:
         """Return the sum of the first `count` terms, in units of 2^-1126."""
         block = count // _TOGETHER
-        rest = self._terms[block * _TOGETHER : count]
+        rest = self._terms(slice(block * _TOGETHER, count))
         return self._before[block] + exact_sums(rest, np.zeros(len(rest), np.intp), 1)[0]
 
     def reaching(self, share: Fraction) -> int:
@@ -70,7 +111,7 @@ class RunningSums:
         start, before = block * _TOGETHER, self._before[block]
         # The place is narrowed down to a row of terms, and then to a term.
         for size in (_IN_ROW, 1):
-            terms = self._terms[start : start + (_TOGETHER if size > 1 else _IN_ROW)]
+            terms = self._terms(slice(start, start + (_TOGETHER if size > 1 else _IN_ROW)))
             sums = exact_sums(terms, np.arange(len(terms)) // size, -(-len(terms) // size))
             totals = [*accumulate(sums, initial=before)]
             place = bisect_left(totals, wanted, key=lambda total: total * parts) - 1
@@ -128,7 +169,7 @@ class Population:
     Attributes
     ----------
     values : (n,) float64
-        The values in ascending order.
+        The values in ascending order, in memory or on disk.
 
     Examples
     --------
@@ -144,13 +185,31 @@ class Population:
         holes: NDArray[np.int32] | None = None,
     ) -> None:
         order = np.argsort(values)
-        self.values = values[order]
-        self._weights = None if weights is None else weights[order]
-        self._holes = None if holes is None else holes[order]
+        self._take(
+            SortedRows(
+                values[order],
+                None if weights is None else weights[order],
+                None if holes is None else holes[order],
+            )
+        )
+
+    @classmethod
+    def of_sorted(cls, rows: SortedRows) -> Population:
+        """Return the population of values that are sorted already, in memory or on disk."""
+        population = cls.__new__(cls)
+        population._take(rows)
+        return population
+
+    def _take(self, rows: SortedRows) -> None:
+        self.values, self._weights, self._holes = rows
 
     def __len__(self) -> int:
         """Return the number of values."""
         return len(self.values)
+
+    def _value(self, place: int) -> float:
+        """Return the value at a place, counted from 0."""
+        return float(self.values[place : place + 1][0])
 
     @property
     def weight(self) -> float:
@@ -160,12 +219,12 @@ class Population:
     @property
     def minimum(self) -> float:
         """The least value."""
-        return float(self.values[0])
+        return self._value(0)
 
     @property
     def maximum(self) -> float:
         """The largest value."""
-        return float(self.values[-1])
+        return self._value(len(self) - 1)
 
     def quantile(self, share: Fraction) -> float:
         """Return the first value whose cumulative weight reaches a share of the total weight.
@@ -173,8 +232,8 @@ class Population:
         Values are in ascending order; the comparison is exact. The share is above 0, at most 1.
         """
         if self._weights is None:
-            return float(self.values[math.ceil(share * len(self)) - 1])
-        return float(self.values[self._weight_sums.reaching(share) - 1])
+            return self._value(math.ceil(share * len(self)) - 1)
+        return self._value(self._weight_sums.reaching(share) - 1)
 
     @property
     def mean(self) -> float:
@@ -196,7 +255,7 @@ class Population:
 
         The statistics follow from the sums up to the cap, so no array of cut values is needed.
         """
-        count_below = int(np.searchsorted(self.values, cap, side="right"))
+        count_below = bisect_right(range(len(self)), cap, key=self._value)
         below = count_below * ONE if self._weights is None else self._weight_sums.up_to(count_below)
         above, total = self._total - below, self._total
         limit = Fraction(cap)
@@ -228,11 +287,11 @@ class Population:
 
     @cached_property
     def _weight_sums(self) -> RunningSums:
-        return RunningSums(np.ones(len(self)) if self._weights is None else self._weights)
+        return self._sums(np.ones_like)
 
     @cached_property
     def _products(self) -> RunningSums:
-        return RunningSums(self._weighted(self.values))
+        return self._sums(lambda values: values)
 
     @cached_property
     def _exact_mean(self) -> Fraction:
@@ -245,10 +304,17 @@ class Population:
 
     @cached_property
     def _deviations(self) -> RunningSums:
-        return RunningSums(self._weighted((self.values - self._centre) ** 2))
+        return self._sums(lambda values: (values - self._centre) ** 2)
 
-    def _weighted(self, terms: Floats) -> Floats:
-        return terms if self._weights is None else terms * self._weights
+    def _sums(self, term: Callable[[Floats], Floats]) -> RunningSums:
+        """Return the sums of a term of each value, times its weight."""
+        weights = self._weights
+
+        def terms(some: slice) -> Floats:
+            own = term(self.values[some])
+            return own if weights is None else own * weights[some]
+
+        return RunningSums(terms, len(self))
 
     def _variance(self, squares: int | Fraction, mean: Fraction) -> float:
         """Return the variance from the sum of squared deviations from the centre."""
@@ -268,10 +334,18 @@ class Population:
         return int(np.searchsorted(self._first_places, len(self) - count_below))
 
     @cached_property
-    def _first_places(self) -> NDArray[np.intp]:
+    def _first_places(self) -> NDArray[np.int64]:
         """The place of each hole's largest value among the values in descending order, sorted."""
-        holes = np.empty(0, np.int32) if self._holes is None else self._holes
-        return np.sort(np.unique(holes[::-1], return_index=True)[1])
+        first: NDArray[np.int64] = np.empty(0, np.int64)
+        for stop in range(len(self) if self._holes is not None else 0, 0, -_AT_ONCE):
+            assert self._holes is not None
+            holes, places = np.unique(
+                self._holes[max(stop - _AT_ONCE, 0) : stop][::-1], return_index=True
+            )
+            more = int(holes[-1]) + 1 - len(first)
+            first = np.concatenate([first, np.full(max(more, 0), len(self))])
+            first[holes] = np.minimum(first[holes], places + (len(self) - stop))
+        return np.sort(first[first < len(self)])
 
 
 def _cv(mean: float, variance: float) -> float | None:

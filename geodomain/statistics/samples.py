@@ -29,7 +29,9 @@ from geodomain.formats.parquet import open_samples
 from geodomain.formats.registry import is_workspace
 from geodomain.progress import Progress
 from geodomain.settings import among
+from geodomain.statistics.populations import LARGEST
 from geodomain.statistics.settings import ReportSettings, StatsSettings, WeightSettings
+from geodomain.statistics.spilled import SpilledRows
 from geodomain.tables.conditions import Column
 from geodomain.tables.frames import Frame, LocalFrame
 from geodomain.tables.in_memory import NAME, BlockFrame
@@ -47,7 +49,7 @@ _DOMAIN = "domain"
 # Bytes for each row: of the stored columns, and of temporary arrays at their peak (measured with
 # 10 million samples).
 _GRADE, _CODE, _HOLE, _POINT = 8, 2, 4, 24
-_WORK, _CAPPED, _DECLUSTERED = 85, 35, 90
+_WORK, _CAPPED, _DECLUSTERED = 85, 35, 150
 
 
 class _Weights(NamedTuple):
@@ -103,6 +105,8 @@ class Samples:
         Whether rows are blocks with sizes.
     placed : bool
         Whether coordinates are kept.
+    spill : bool
+        Whether rows that do not fit into memory are moved to disk, rather than refused.
 
     Attributes
     ----------
@@ -112,6 +116,8 @@ class Samples:
         The frame in which blocks are axis-aligned; None if the model is not rotated.
     largest : (3,) float64
         The largest size of a block along each axis; 0 without sizes.
+    spilled : SpilledRows, optional
+        The rows, if they are on disk; None if they are in memory.
     """
 
     def __init__(
@@ -124,7 +130,10 @@ class Samples:
         *,
         sized: bool,
         placed: bool,
+        spill: bool = False,
     ) -> None:
+        self.spilled: SpilledRows | None = None
+        self._may_spill = spill
         self.table, self.word = table, "block" if sized else "sample"
         self.grades = {name: names[find_column(names, name, table)] for name in grades}
         self.weights = _weights(settings, names, sized, table)
@@ -189,16 +198,40 @@ class Samples:
             self._numbers.append(codes[there].astype(np.int32))
         if self.placed and points is not None:
             self._points.append(points)
+        for name in self.grades:
+            self._refuse_huge(name, self._values[name][-1])
+        if weights is not None:
+            self._refuse_huge(self.weights.name, weights)
         self.rows += count
-        self._require_memory()
+        self._keep_to_memory()
 
-    def _require_memory(self) -> None:
-        """Refuse a table whose statistics would not fit into the memory that is allowed."""
+    def _keep_to_memory(self) -> None:
+        """Move the rows to disk, or refuse them, if their statistics would not fit into memory."""
+        if self.spilled is not None:
+            self._spill()
+            return
         row = _GRADE * len(self.grades) + _GRADE + _CODE + _WORK
         row += _HOLE + _CAPPED if self.hole is not None else 0
         row += _POINT + _DECLUSTERED if self.placed else 0
+        if self._may_spill and self.rows * row > memory.allowance():
+            self._spill()
+            return
         what = f"{self.table}: statistics of {self.rows:,} rows"
         memory.require(self.rows * row, what, TableError)
+
+    def _spill(self) -> None:
+        """Move the rows that are in memory to disk."""
+        lists: dict[str, Sequence[NDArray[np.generic]]] = {
+            **self._values, "weight": self._weights, "hole": self._numbers, "point": self._points
+        }  # fmt: skip
+        for place, first in enumerate(next(iter(self._values.values()))):
+            batch = {name: parts[place] for name, parts in lists.items() if parts}
+            codes = self._domains[place] if self._domains else np.zeros(len(first), np.uint16)
+            if self.spilled is None:
+                self.spilled = SpilledRows(batch)
+            self.spilled.add(codes, batch)
+        self._values = {name: [] for name in self._values}
+        self._weights, self._points, self._domains, self._numbers = [], [], [], []
 
     def place_warnings(self) -> Iterator[str]:
         """Yield the warnings of `label` about coordinates of -99 and the like, and about volumes.
@@ -256,6 +289,20 @@ class Samples:
             return np.where(lengths > 0, lengths, np.nan)
         return volumes_of(sizes) if weights.name and sizes is not None else None
 
+    def _refuse_huge(self, name: str, values: Floats) -> None:
+        """Raise TableError for a grade or weight whose square or product could overflow."""
+        with np.errstate(invalid="ignore"):
+            huge = np.abs(values) > LARGEST
+        if huge.any():
+            row = int(huge.argmax())
+            value = float(values[row])
+            message = (
+                f"{self.table}: {name} is {value!r} in {self.word} {self.rows + row + 1:,}, "
+                "too large for a variance: correct it, or, if it stands for a missing value, use "
+                f"missing={{{name!r}: {value!r}}}"
+            )
+            raise TableError(message)
+
     def _refuse_negative(self, weights: Floats) -> None:
         wrong = weights < 0
         if not wrong.any():
@@ -303,25 +350,29 @@ def gather_samples(
     *,
     purpose: str = "",
     options: TableOptions | None = None,
+    spill: bool = False,
 ) -> Samples:
     """Read the columns that statistics need, from a file or a table in memory.
 
     `purpose` says what needs coordinates, for messages. Without it they are not used, so those of
     collars do no harm. `options` replaces the options that are made of the keywords `table`.
+    With `spill`, rows that do not fit into memory are moved to disk.
     """
     options = options or options_among(table)
     if not purpose:
         options = options._replace(points_are_middles=True)
     if not isinstance(what, str | os.PathLike):
-        return _of_frame(what, settings, grades, options, placed=bool(purpose))
+        return _of_frame(what, settings, grades, options, placed=bool(purpose), spill=spill)
     path = os.fspath(what)
     if is_workspace(path) and holds_intervals(path):
-        return _of_intervals(path, settings, grades, table, threads, progress, None, purpose)
+        return _of_intervals(
+            path, settings, grades, table, threads, progress, None, purpose, spill=spill
+        )
     try:
         with open_model(path, options) as model:
             samples = Samples(
                 settings, grades, model.columns, options, model.name,
-                sized=bool(model.sizes) or not model.centroid, placed=bool(purpose),
+                sized=bool(model.sizes) or not model.centroid, placed=bool(purpose), spill=spill,
             )  # fmt: skip
             samples.frame, samples.axes = model.frame.lattice, model.axes
             if model.sizes:
@@ -332,7 +383,9 @@ def gather_samples(
     except CentroidError as error:
         if path == STANDARD:
             raise
-        return _of_intervals(path, settings, grades, table, threads, progress, error, purpose)
+        return _of_intervals(
+            path, settings, grades, table, threads, progress, error, purpose, spill=spill
+        )
 
 
 def _of_intervals(
@@ -344,6 +397,8 @@ def _of_intervals(
     progress: Progress | None,
     error: CentroidError | None,
     purpose: str,
+    *,
+    spill: bool,
 ) -> Samples:
     """Read a table of intervals (hole, from, to), which has no coordinates.
 
@@ -363,8 +418,9 @@ def _of_intervals(
             if not has_roles(model.columns, "intervals", {}):
                 raise TableError(neither)
             samples = Samples(
-                settings, grades, model.columns, options, model.name, sized=False, placed=False
-            )
+                settings, grades, model.columns, options, model.name,
+                sized=False, placed=False, spill=spill,
+            )  # fmt: skip
             read_columns(model, samples.columns, samples.add, progress=progress)
             return samples
     try:
@@ -375,8 +431,9 @@ def _of_intervals(
             raise
         raise TableError(neither) from None
     samples = Samples(
-        settings, grades, intervals.names, options, intervals.name, sized=False, placed=False
-    )
+        settings, grades, intervals.names, options, intervals.name,
+        sized=False, placed=False, spill=spill,
+    )  # fmt: skip
     samples.add(None, None, intervals.column, slice(None))
     return samples
 
@@ -388,6 +445,7 @@ def _of_frame(
     options: TableOptions,
     *,
     placed: bool,
+    spill: bool,
 ) -> Samples:
     """Take the columns from a table in memory."""
     blocks = BlockFrame(frame, options=options)
@@ -398,7 +456,9 @@ def _of_frame(
         if placed:
             raise
     sized = sizes is not None
-    samples = Samples(settings, grades, blocks.names, options, NAME, sized=sized, placed=placed)
+    samples = Samples(
+        settings, grades, blocks.names, options, NAME, sized=sized, placed=placed, spill=spill
+    )
     samples.frame, samples.axes = layout.lattice, layout.axes
     samples.volumes = VolumeChecks(layout.axes) if sized else None
     samples.add(points, sizes, lambda name: blocks.column(blocks.find(name)), slice(None))

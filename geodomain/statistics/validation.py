@@ -34,6 +34,7 @@ from geodomain.statistics.declustering import Cell
 from geodomain.statistics.groups import (
     Group,
     Groups,
+    Part,
     decluster,
     in_order,
     lost_rows,
@@ -449,18 +450,16 @@ class _Work:
         if group is None:
             return None, None
         weighed = decluster(
-            samples.points,
-            samples.values,
-            samples.own,
+            Part(samples.values, samples.own, None, samples.points, self._threads),
             self._settings,
             table=self._samples.samples.table,
-            threads=self._threads,
             blocks=(blocks.points, blocks.weights),
         )
         # Samples without blocks to compare with are reported as such.
         if weighed.why and len(blocks):
             self._unweighed.append(not_declustered(self._grades[1], group, weighed.why))
-        return weighed.weights, weighed.cell
+        weights = weighed.weights
+        return None if weights is None else weights[slice(None)], weighed.cell
 
     def _along(self, points: Floats, axis: int) -> Floats:
         """Return the coordinates of points along an axis of the slices."""

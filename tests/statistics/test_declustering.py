@@ -64,17 +64,16 @@ def test_an_example_by_hand() -> None:
     """
     points = np.array([[0.0, 0, 0], [4, 0, 0], [9, 0, 0], [10, 0, 0]])
     values = np.array([8.0, 10, 12, 2])
-    grid = Declustering(points, 1)
+    grid = Declustering(points, 1, values=values)
     assert grid.weights((10, 10, 10)).tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3, 2])
-    assert grid.trial((10, 10, 10), values, None).mean == pytest.approx(6.0)
-    grid = Declustering(points, 2)
+    assert grid.trial((10, 10, 10)).mean == pytest.approx(6.0)
+    grid = Declustering(points, 2, values=values)
     assert grid.weights((10, 10, 10)).tolist() == pytest.approx([5 / 6, 5 / 6, 5 / 6, 3 / 2])
-    trial = grid.trial((10, 10, 10), values, None)
+    trial = grid.trial((10, 10, 10))
     assert (trial.mean, trial.cells) == (pytest.approx(7.0), 2.0)
     # The last sample is twice as long as the others: (25 + 3 x 2) / (5/2 + 3).
-    assert grid.trial((10, 10, 10), values, np.array([1.0, 1, 1, 2])).mean == pytest.approx(
-        (25 + 6) / 5.5
-    )
+    grid = Declustering(points, 2, values=values, lengths=np.array([1.0, 1, 1, 2]))
+    assert grid.trial((10, 10, 10)).mean == pytest.approx((25 + 6) / 5.5)
 
 
 def test_crowded_samples_of_a_cell_count_as_its_one_sample() -> None:
@@ -84,7 +83,7 @@ def test_crowded_samples_of_a_cell_count_as_its_one_sample() -> None:
     points = np.column_stack([x, y, np.zeros(100)]) * 50
     crowd = np.repeat(points[99:], 100, axis=0)
     both, grades = np.vstack([points, crowd]), np.append(values, np.full(100, values[99]))
-    found = Declustering(both, 1).trial((50, 50, 50), grades, None)
+    found = Declustering(both, 1, values=grades).trial((50, 50, 50))
     assert found.mean == pytest.approx(values.mean(), rel=1e-14) and found.cells == 100
     assert grades.mean() > 1.4 * values.mean()
 
@@ -103,13 +102,13 @@ def test_threads_and_order_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -
     points = points_of(600)
     values = np.random.default_rng(1).lognormal(size=600)
     cell = (40.0, 40.0, 20.0)
-    one = Declustering(points, 8, threads=1)
+    one = Declustering(points, 8, threads=1, values=values)
     monkeypatch.setattr(declustering, "_SMALL", 1)
     assert (Declustering(points, 8, threads=3).weights(cell) == one.weights(cell)).all()
     order = np.random.default_rng(2).permutation(600)
-    other = Declustering(points[order], 8)
+    other = Declustering(points[order], 8, values=values[order])
     assert (other.weights(cell) == one.weights(cell)[order]).all()
-    assert other.trial(cell, values[order], values[order]) == one.trial(cell, values, values)
+    assert other.trial(cell) == one.trial(cell)
 
 
 def test_a_sample_on_a_wall_by_rounding_is_on_it() -> None:
@@ -127,8 +126,8 @@ def test_the_curve_turns_at_the_spacing_of_the_sparse_holes() -> None:
     points = np.vstack([wide, dense])
     rich = (np.abs(points[:, :2] - 1000) < 110).all(axis=1)
     values = np.where(rich, 10.0, 1.0)
-    grid = Declustering(points, 8)
-    trials = [grid.trial(cell, values, None) for cell in grid.sizes((1, 1, 1))]
+    grid = Declustering(points, 8, values=values)
+    trials = [grid.trial(cell) for cell in grid.sizes((1, 1, 1))]
     chosen = best(trials, maximise=False)
     assert chosen is not None and 80 <= chosen.cell[0] <= 130
     # 9 of the 400 wide nodes are rich, so the true mean is 1.2025.

@@ -532,17 +532,6 @@ def test_real_assays_agree_with_numpy(name: str, shared_data: Path) -> None:
         ] == pytest.approx(wanted.tolist())  # fmt: skip
 
 
-def test_statistics_that_need_more_memory_than_allowed_are_refused_while_reading(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rows = np.arange(1000.0)
-    samples = pandas.DataFrame({"X": rows, "Y": rows, "Z": rows, "AU": rows})
-    monkeypatch.setenv("GEODOMAIN_MEMORY", "150kB")
-    geodomain.stats(samples, "AU")
-    with pytest.raises(TableError, match=r"statistics of 1,000 rows would take 217\.0 kB"):
-        geodomain.stats(samples, "AU", decluster=10.0)
-
-
 @pytest.mark.parametrize("command", ["stats", "validate"])
 @pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
 def test_blocks_that_count_twice_are_told(command: str, kind: str) -> None:
