@@ -322,6 +322,7 @@ def _survey_rows(
             collars.azimuths[rows],
             own * collars.dips[rows],
             np.full(len(rows), -1),
+            own,
         )
         return stations, own, _reason("the collar table", collars.dips[aimed], wanted), findings
     codes, ids = survey.ids
@@ -346,6 +347,7 @@ def _survey_rows(
         np.concatenate([collars.azimuths[rows], azimuths]),
         np.concatenate([own * collars.dips[rows], stations.dips]),
         np.concatenate([np.full(len(rows), -1), stations.places]),
+        np.repeat([own, sign], [len(rows), len(holes)]),
     )
     if wanted == "auto" and survey.down != "auto":
         return joined, sign, f"as the format of {survey.name} has them", findings

@@ -35,6 +35,8 @@ class SurveyRows:
         Depth and direction of each station, as in the file except for the sign of the dips.
     places : (m,) intp
         The row of each station in the survey, -1 for stations from other sources.
+    down : int, or (m,) intp
+        1 if positive dips point down in the file, otherwise -1; for all stations, or for each.
     """
 
     holes: NDArray[np.intp]
@@ -42,6 +44,7 @@ class SurveyRows:
     azimuths: Floats
     dips: Floats
     places: NDArray[np.intp]
+    down: int | NDArray[np.intp] = 1
 
     @property
     def complete(self) -> NDArray[np.bool_]:
@@ -188,7 +191,7 @@ def _usable(
     """Leave out incomplete rows, and holes with impossible dips."""
     of_hole = rows.holes >= 0
     exchanged = check_angles(
-        findings, names, rows.holes, rows.depths, rows.azimuths, rows.dips, rows.places
+        findings, names, rows.holes, rows.depths, rows.azimuths, rows.dips, rows.places, rows.down
     )
     steep = of_hole & (np.abs(rows.dips) > 90.0)
     left_out |= dict.fromkeys(rows.holes[steep].tolist(), "dip-beyond")
@@ -324,6 +327,7 @@ def check_angles(
     azimuths: Floats,
     dips: Floats,
     places: NDArray[np.intp],
+    down: int | NDArray[np.intp] = 1,
 ) -> Bools:
     """Find azimuths and dips that are missing-value marks, in radians, exchanged, or out of range.
 
@@ -339,6 +343,8 @@ def check_angles(
         Depth and direction of each station, in degrees; dips positive down.
     places : (m,) intp
         The row of each station in the survey.
+    down : int, or (m,) intp
+        1 if positive dips point down in the file, otherwise -1. Findings show dips as in the file.
 
     Returns
     -------
@@ -352,7 +358,7 @@ def check_angles(
              _depth_of(depths, rows), lambda number: f"{values[rows[number]]:.10g}",
              table="survey", rows=places[rows])  # fmt: skip
 
-    of_hole = holes >= 0
+    of_hole, written = holes >= 0, down * dips
     with np.errstate(invalid="ignore"):
         aimed = of_hole & (np.abs(dips) != 90.0) & np.isfinite(azimuths)
         exchanged = of_hole & (np.abs(dips) > 90) & (np.abs(dips) <= 360) & (np.abs(azimuths) <= 90)
@@ -370,11 +376,11 @@ def check_angles(
         "angles-exchanged",
         (names[holes[row]] for row in rows),
         _depth_of(depths, rows),
-        lambda number: f"azimuth {azimuths[rows[number]]:g}, dip {dips[rows[number]]:g}",
+        lambda number: f"azimuth {azimuths[rows[number]]:g}, dip {written[rows[number]]:g}",
         table="survey",
         rows=places[rows],
     )
-    add("dip-beyond", steep, dips)
+    add("dip-beyond", steep, written)
     add("azimuth-mark", marks, azimuths)
     add("azimuth-beyond", beyond, azimuths)
     add("azimuth-wrapped", wrapped, azimuths)

@@ -237,9 +237,8 @@ class _Drawing:
         axes.set_yticks([])
         self._panel.draw_content(axes, self._colours, 1 / self._sheets.per_mm / MM, window)
         if section.ends is not None:  # wireframes continue beyond the ends of a line
-            (low, foot), (high, top) = window
-            start, end = max(low, 0.0), min(high, section.length)
-            between = Rectangle((start, foot), end - start, top - foot, transform=axes.transData)
+            low, high = self._between_ends()
+            between = Rectangle(tuple(low), *(high - low), transform=axes.transData)
             for artist in [*axes.artists, *axes.patches, *axes.collections]:
                 artist.set_clip_path(between)
         self._grid(axes)
@@ -372,9 +371,19 @@ class _Drawing:
             right, up = half[::-1] if upright else half
             self._occupied.add((x - right, y - up, x + right, y + up))
 
+    def _between_ends(self) -> Floats:
+        """Return the least and the largest coordinates, (2, 2), of what the sheet shows.
+
+        This is the window, without what lies beyond the ends of a line.
+        """
+        window = np.array(self._page.window, np.float64)
+        if self._section.ends is not None:
+            window[:, 0] = window[:, 0].clip(0.0, self._section.length)
+        return window
+
     def _dots(self) -> None:
         """Draw circles for holes that are seen end on, such as vertical holes on a plan."""
-        low, high = self._page.window
+        low, high = self._between_ends()
         lines = [line for _, line in self._panel.holes]
         short = [line for line in lines if np.ptp(self._place(line), axis=0).max() < _DOT]
         middles = np.array([line.mean(axis=0) for line in short]).reshape(-1, 2)
@@ -384,7 +393,7 @@ class _Drawing:
 
     def _hole_names(self) -> None:
         """Write names of holes where they cover no other text; count the names without room."""
-        window = self._page.window
+        window = self._between_ends()
         ends: dict[str, list[Floats]] = {}
         for name, line in self._panel.holes:
             inside = line[((line >= window[0]) & (line <= window[1])).all(axis=1)]

@@ -300,7 +300,7 @@ def test_alarms_about_honest_fields_and_misses_are_few() -> None:
 PLANTED_STATIONS = {
     "azimuth-beyond": (2, 400.0, "DH005 at 60: 400"),
     "azimuth-mark": (2, -99.0, "DH005 at 60: -99"),
-    "dip-beyond": (3, -156.0, "DH005 at 60: 156"),
+    "dip-beyond": (3, -156.0, "DH005 at 60: -156"),
     "station-incomplete": (3, None, "DH005 at 60: no dip"),
     "hole-bend": (2, 207.0, "DH005: 38.0 degrees from 60 to 120"),
 }
@@ -518,7 +518,7 @@ def test_an_exchanged_row_is_said_to_be() -> None:
     rows = stations()
     rows[1][2:] = [-56.0, 272.0]
     holes = Drillholes(*tables(survey=rows))
-    assert warnings_of(holes)["angles-exchanged"] == ("DH001 at 60: azimuth -56, dip -272",)
+    assert warnings_of(holes)["angles-exchanged"] == ("DH001 at 60: azimuth -56, dip 272",)
     assert holes.report.left_out == {"DH001": "its azimuth and dip seem to be exchanged"}
 
 

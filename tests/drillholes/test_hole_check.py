@@ -189,7 +189,7 @@ FAULTS: dict[str, tuple[str, str, Change, str]] = {
     "station-gap": ("note", "survey", drop("survey", "DH004", 60, ("survey", 45)), "30 long"),
     "survey-short": ("note", "survey", deeper, "the last 265 of 400"),
     "hole-bend": ("warning", "survey", put("survey", "DH004", 60, 3, -20), "degrees from"),
-    "dip-beyond": ("error", "survey", put("survey", "DH004", 60, 3, -95), "95"),
+    "dip-beyond": ("error", "survey", put("survey", "DH004", 60, 3, -95), "-95"),
     "dip-flip": ("warning", "survey", put("survey", "DH004", 135, 3, 51), "dip 51 after -52"),
     "azimuth-beyond": ("warning", "survey", put("survey", "DH004", 60, 2, 632), "632"),
     "azimuth-jump": ("warning", "survey", put("survey", "DH004", 60, 2, 290),

@@ -204,6 +204,23 @@ def test_a_scale_for_too_many_sheets_is_refused(model: str) -> None:
     assert not Path("book.pdf").exists()
 
 
+def test_names_of_holes_stay_between_the_ends_of_a_line(model: str, figures: list[Any]) -> None:
+    from geodomain import Drillholes
+
+    rows = [f"H{x},{x},45,40,60,90,-10" for x in range(4, 200, 11)]
+    Path("c.csv").write_text("\n".join(["HOLE,X,Y,Z,DEPTH,AZIMUTH,DIP", *rows, ""]))
+    plot_sections(model, "book.pdf", line=["50,45,120,45"], scale=1000, paper="A4",
+                  holes=Drillholes("c.csv"), within=12)  # fmt: skip
+    (figure,) = figures
+    figure.draw_without_rendering()
+    (shared,) = [axes for axes in figure.axes if axes.get_gid() == "map"]
+    names = [text for axes in figure.axes for text in axes.texts if text.get_gid() == "hole-name"]
+    assert len(names) >= 6
+    for name in names:
+        corners = shared.transData.inverted().transform(name.get_window_extent().corners())
+        assert corners[:, 0].min() <= 75 and corners[:, 0].max() >= -5, name.get_text()
+
+
 def test_hole_names_are_in_the_frame_and_apart(model: str, figures: list[Any]) -> None:
     from geodomain import Drillholes
 
