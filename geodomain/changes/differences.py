@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Unpack, cast
@@ -91,7 +91,7 @@ from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.statistics.charts import require_picture
 from geodomain.tables.in_memory import BlockFrame, is_frame
 from geodomain.tables.options import TableOptions, table_options
-from geodomain.tables.settings import TableKeywords
+from geodomain.tables.settings import TableKeywords, TableSettings
 from geodomain.tables.vendors import plain_name
 from geodomain.volumes.tonnage import ONE, MetalUnit, Wanted
 from geodomain.volumes.tonnes import Cutoffs, metal_units, wanted_of
@@ -225,7 +225,19 @@ def diff(
     if chart is not None:
         require_picture(Path(chart))
     kind = require_request(
-        old, new, domains=domains, density=density, grade=grade, chart=chart, **keywords
+        old,
+        new,
+        domains=domains,
+        density=density,
+        grade=grade,
+        column=column,
+        cutoff=cutoff,
+        grade_unit=grade_unit,
+        density_unit=density_unit,
+        report=report,
+        chart=chart,
+        title=title,
+        **keywords,
     )
     with collect_warnings() as warned, show_progress(progress, "comparing") as told:
         result: Difference
@@ -271,14 +283,30 @@ _KINDS = {
 }
 
 
+# Keywords that apply to models, wireframes and lists of domains.
+_FOR_ALL = ("output", "report", "title", "overwrite", "backend", "threads")
+_USUAL_VALUES = {
+    entry.name: entry.default for kind in (LabelSettings, TableSettings) for entry in fields(kind)
+}
+# Keywords that have no effect without another one, and why.
+_BY_DOMAINS = ("domains", "without them it has no effect")
+_NEEDS = {
+    "grade": ("density", "means and metal are weighted by tonnes"),
+    "density_unit": ("density", "it is the unit of the densities"),
+    "new_density": ("density", "the old model needs densities, too"),
+    "title": ("report", "it is the title of the page"),
+    **dict.fromkeys(("rule", "allow_open", "weld", "background", "unassigned"), _BY_DOMAINS),
+}
+
+
 def require_request(old: object, new: object, **settings: object) -> str:
     """Return what two things are: "model", "wireframe" or "domains".
 
     Raises
     ------
     ValueError
-        If they are of different kinds, if a setting for models is given for other things, or if
-        `new_grade` renames a column that is not a grade.
+        If they are of different kinds, if a setting for models is given for other things, if a
+        setting needs another one, or if `new_grade` renames a column that is not a grade.
     """
     kinds = [_kind(old), _kind(new)]
     if kinds[0] != kinds[1]:
@@ -288,11 +316,20 @@ def require_request(old: object, new: object, **settings: object) -> str:
             "kind"
         )
         raise ValueError(message)
-    own = {"domains", "density", "grade", "chart", *DiffSettings.__dataclass_fields__}
-    wrong = [name for name, value in settings.items() if name in own and value]
-    if kinds[0] != "model" and wrong:
-        message = f"{wrong[0]}= is for block models, and these are {_KINDS[kinds[0]][1]}"
+    chosen = [
+        name for name, value in settings.items() if value and value != _USUAL_VALUES.get(name)
+    ]
+    for_models = [name for name in chosen if name not in _FOR_ALL]
+    if kinds[0] != "model" and for_models:
+        what = "labelling by domains" if for_models[0] == "domains" else f"{for_models[0]}="
+        message = f"{what} is for block models, and these are {_KINDS[kinds[0]][1]}"
         raise ValueError(message)
+    for name in chosen:
+        needed, reason = _NEEDS.get(name, ("", ""))
+        if needed and needed not in chosen:
+            what = "the domains of both models" if needed == "domains" else f"{needed}="
+            message = f"{name}= needs {what}: {reason}"
+            raise ValueError(message)
     grade = settings.get("grade") or ()
     grades = [grade] if isinstance(grade, str) else cast("Sequence[str]", grade)
     renamed = cast("Mapping[str, str]", settings.get("new_grade") or {})
@@ -599,12 +636,6 @@ def _wanted_pair(
 ) -> tuple[Wanted, Wanted]:
     """Check the settings of sums, and return them for the old and for the new model."""
     density, unit = amounts.density, amounts.density_unit
-    if density is None and (amounts.grade or settings.new_density is not None or unit is not None):
-        message = (
-            "tonnes and grades need the densities of both models: give density=, as a column or "
-            "a number"
-        )
-        raise ValueError(message)
 
     def wanted(
         column: str, density: str | float, grade: str | Sequence[str], cutoff: Cutoffs | None

@@ -32,7 +32,7 @@ from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import ConditionCounts, Domains, allowed_rows
 from geodomain.domains.stack import Stack
-from geodomain.errors import DomainError, TableError, counted, warn
+from geodomain.errors import DomainError, TableError, counted, shown, warn
 from geodomain.formats.blocks import BlockFile, Rows, open_model, read_columns
 from geodomain.formats.grids import GridModel
 from geodomain.inputs import is_grid
@@ -437,10 +437,13 @@ def read_version(
         gathering.add(points, sizes, cells.__getitem__, slice(None))
         result, times = gathering.model(name, frame.axes, partial(_no_sizes, name)), 1
     if not len(result.points):
-        message = (
-            f"{result.name} has no block with a centroid and a size above 0, so there is nothing "
-            "to compare: name the size columns, or give the sizes, with dx=, dy= and dz="
-        )
+        message = f"{result.name} has no rows, so there is nothing to compare"
+        if result.left_out:
+            message = (
+                f"none of the {counted(result.left_out, 'row')} of {result.name} has a centroid and "
+                "a size above 0, so there is nothing to compare: check the columns of coordinates, "
+                "or give the sizes with dx=, dy= and dz="
+            )
         raise TableError(message)
     if not result.is_turned:
         require_known_turn(result.points, result.sizes, frame, result.name, "compared")
@@ -560,6 +563,7 @@ class ModelPair:
         self.models, self.wanted, self._domains = (old, new), wanted, domains
         self._rename = rename or {}
         self._numbers: dict[str, int] = {}
+        self._seen: set[str] = set()
         self.files = [self._of_file(number) for number in (0, 1)]
         by_domains = [
             {key: self._numbered(names)[codes] for key, (names, codes) in each.by_domains.items()}
@@ -567,6 +571,7 @@ class ModelPair:
         ]
         self.versions = [self._version(number, by_domains[number]) for number in (0, 1)]
         self.names = [*self._numbers]
+        self._require_renamed()
         self.shape = Shape(len(self.names), len(wanted[0].cutoffs) + 1, len(wanted[0].grades))
         self.overlays = have_same_axes(old.axes, new.axes)
         self.same_blocks = np.array_equal(old.points, new.points) and np.array_equal(
@@ -576,9 +581,20 @@ class ModelPair:
 
     def _numbered(self, texts: Sequence[str]) -> Places:
         """Return the number of each label; a new label gets the next number."""
+        self._seen.update(texts)
         names = [self._rename.get(text, text) for text in texts]
         numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
         return np.array(numbers, np.intp)
+
+    def _require_renamed(self) -> None:
+        """Raise TableError for a new name of a label that does not occur."""
+        for name in self._rename.keys() - self._seen:
+            labels = ", ".join(shown(text) for text in sorted(self._seen - {""}))
+            message = (
+                f"rename= has {shown(name)}, and no block of {self.models[0].name} has this label: "
+                f"the labels are {labels or 'missing'}"
+            )
+            raise TableError(message)
 
     def _of_file(self, number: int) -> Places | None:
         """Return the labels in a file; codes of domains are replaced by their names."""

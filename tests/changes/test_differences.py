@@ -604,6 +604,14 @@ def refusals(tmp_path: Path) -> Iterator[tuple[list[object], int, str]]:
     bare = tmp_path / "bare.csv"
     pd.read_csv(old).drop(columns="domain").to_csv(bare, index=False)
     yield [old, new, "--grade", "AU"], 2, "--grade needs --density"
+    yield [old, new, "--density-unit", "t/m3"], 2, "--density-unit needs --density"
+    yield [old, new, "--new-density", "3"], 2, "--new-density needs --density"
+    yield [old, new, "--title", "March"], 2, "--title needs --report"
+    yield [old, new, "--rule", "winding"], 2, "--rule needs the domains of both models"
+    yield [old, new, "--weld", "0.1"], 2, "--weld needs the domains of both models"
+    yield [listed, listed, "--column", "X"], 2, "--column is for block models"
+    yield [listed, listed, "--rule", "winding"], 2, "--rule is for block models"
+    yield [listed, listed, "--frame", "z=3"], 2, "--frame is for block models"
     yield [old, new, "--domains", listed], 2, "give --domains twice"
     yield [old, listed], 2, "the new one is a list of domains"
     yield [listed, listed, "--density", "SG"], 2, "--density is for block models"
@@ -611,6 +619,13 @@ def refusals(tmp_path: Path) -> Iterator[tuple[list[object], int, str]]:
     yield [old, new, "--steps", ",".join(STEPS), "--average-orders"], 2, "give only one of them"
     yield [old, new, "--density", "NONE"], 3, "old.csv has no column 'NONE'"
     yield [old, new, "--density", "SG", "--grade", "AU", "--new-grade", "CU=X"], 2, "must rename"
+    empty = tmp_path / "empty.csv"
+    pd.read_csv(old).head(0).to_csv(empty, index=False)
+    yield [old, empty], 3, "empty.csv has no rows, so there is nothing to compare"
+    flat = tmp_path / "flat.csv"
+    pd.read_csv(old).assign(DZ=0).to_csv(flat, index=False)
+    yield [old, flat], 3, "rows of flat.csv has a centroid and a size above 0"
+    yield [old, new, "--rename", "OER=ORE"], 3, "--rename has 'OER', and no block of old.csv has"
     yield [old, bare], 3, "name its label column with --new-column"
     yield [old, tmp_path / "none.csv"], 4, "No such file"
     yield ["-", new], 3, "give files, not -"
