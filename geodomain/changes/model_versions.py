@@ -440,9 +440,9 @@ def read_version(
         message = f"{result.name} has no rows, so there is nothing to compare"
         if result.left_out:
             message = (
-                f"none of the {counted(result.left_out, 'row')} of {result.name} has a centroid and "
-                "a size above 0, so there is nothing to compare: check the columns of coordinates, "
-                "or give the sizes with dx=, dy= and dz="
+                f"none of the {counted(result.left_out, 'row')} of {result.name} has a centroid "
+                "and a size above 0, so there is nothing to compare: check the columns of "
+                "coordinates, or give the sizes with dx=, dy= and dz="
             )
         raise TableError(message)
     if not result.is_turned:
@@ -627,7 +627,11 @@ class ModelPair:
             cut = grades[wanted.grades.index(wanted.cut)]
             above = np.searchsorted(wanted.cutoffs, cut, side="right")
             steps = np.where(np.isnan(cut), 0, above)
-        return Version(labels, density, grades, steps)
+        in_file = self.files[number]
+        edited = None
+        if self._domains is not None and in_file is not None:
+            edited = in_file, labels[bool(number), bool(number)]
+        return Version(labels, density, grades, steps, edited)
 
     def own_labels(self, number: int) -> Places:
         """Return the labels of a model by its own domains, or those in its file."""
@@ -660,41 +664,33 @@ class ModelPair:
             The changed blocks, if asked for.
         """
         wanted = {state: hybrid_of(state) for state in states}
-        first, last = hybrid_of(()), hybrid_of(PROPERTIES)
+        ends = [hybrid_of(()), hybrid_of(PROPERTIES)]
+        by_domains = [end._replace(labels=None) for end in ends]
         running = HybridSums(
-            self.versions[0], self.versions[1], self.shape, {*wanted.values(), first, last}
+            self.versions[0], self.versions[1], self.shape, {*wanted.values(), *ends, *by_domains}
         )
         moves, drawn = self._run(running, tracks=tracks)
-        faces = self.overlay.first, self.overlay.second
-        whole = [
-            sum_of_blocks(
-                self.versions[number], volume_parts(faces[number].lengths()),
-                self.own_labels(number), self.shape,
+        # Parts of blocks outside the other model, by the labels in the file and by its domains.
+        outside = [
+            (
+                self._whole(number, self.shown_labels(number)) - running.sums[ends[number]],
+                self._whole(number, self.own_labels(number)) - running.sums[by_domains[number]],
             )
             for number in (0, 1)
-        ]  # fmt: skip
-        outside = [whole[0] - running.sums[first], whole[1] - running.sums[last]]
-        unexplained = [self._unexplained(number, whole[number]) for number in (0, 1)]
-        return (
-            {
-                state: running.sums[hybrid]
-                + outside[EXTENT in state]
-                + unexplained[LABELS in state]
-                for state, hybrid in wanted.items()
-            },
-            moves,
-            drawn,
-        )
+        ]
+        result = {}
+        for state, hybrid in wanted.items():
+            by_file, own = outside[EXTENT in state]
+            same = (EXTENT in state) == (LABELS in state)
+            result[state] = running.sums[hybrid] + (by_file if same else own)
+        return result, moves, drawn
 
-    def _unexplained(self, number: int, whole: Sums) -> Sums:
-        """Return the sums by the labels in a file minus those by its domains."""
-        own = self.files[number]
-        if self._domains is None or own is None:
-            return self.shape.zero()
+    def _whole(self, number: int, labels: Places) -> Sums:
+        """Return the sums over all blocks of a model, by these labels."""
         faces = self.overlay.second if number else self.overlay.first
-        parts = volume_parts(faces.lengths())
-        result: Sums = sum_of_blocks(self.versions[number], parts, own, self.shape) - whole
-        return result
+        return sum_of_blocks(
+            self.versions[number], volume_parts(faces.lengths()), labels, self.shape
+        )
 
     def _run(
         self, running: HybridSums, *, tracks: bool

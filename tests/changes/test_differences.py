@@ -106,17 +106,21 @@ class Oracle:
             label = self.label(row, is_new["wireframes"], is_new["order"])
             density, grade = sides[is_new["density"]].SG, sides[is_new["grade"]].AU
             self.add(totals, label, volume, density, grade)
+        edits = is_new["labels"]
+        has_file = [self.lists is not None and "domain" in model for model in self.models]
+        for i, j, volume in self.cells if has_file[edits] else ():
+            # The labels in the file replace those of the model's own domains.
+            sides = self.rows[0][i], self.rows[1][j]
+            values = sides[is_new["density"]].SG, sides[is_new["grade"]].AU
+            self.add(totals, sides[edits].domain, volume, *values)
+            self.add(totals, self.label(sides[edits], edits, edits), -volume, *values)
         side = is_new["extent"]
         for row, faces in zip(self.rows[side], self.boxes[side], strict=True):
             covered = [self.common(faces, each) for each in self.boxes[1 - side]]
             volume = math.prod((b - a for a, b in faces), start=Fraction(1)) - sum(covered)
-            self.add(totals, self.label(row, side, side), volume, row.SG, row.AU)
-        side = is_new["labels"]
-        if self.lists is not None and "domain" in self.models[side]:
-            for row, faces in zip(self.rows[side], self.boxes[side], strict=True):
-                volume = math.prod((b - a for a, b in faces), start=Fraction(1))
-                self.add(totals, row.domain, volume, row.SG, row.AU)
-                self.add(totals, self.label(row, side, side), -volume, row.SG, row.AU)
+            of_file = side == edits and has_file[side]
+            label = row.domain if of_file else self.label(row, side, side)
+            self.add(totals, label, volume, row.SG, row.AU)
         return totals
 
 
@@ -532,6 +536,16 @@ def test_renamed_labels_are_summed_under_their_new_name() -> None:
     plain = diff(*files, density="SG")
     other = files[0].assign(domain=files[0]["domain"].replace("ORE", "OLD ORE"))
     assert diff(other, files[1], density="SG", rename={"OLD ORE": "ORE"}).rows == plain.rows
+
+
+def test_edited_labels_have_the_densities_of_their_step() -> None:
+    """A domain that is emptied by hand has no tonnes before its blocks get new densities."""
+    old = pair(2)[0].assign(SG=2.0)
+    everywhere = Domains([Domain("ORE", box((-99, -99, -99), (99, 99, 99)))], background="WASTE")
+    new = old.assign(SG=3.0, domain="WASTE")
+    result = diff(old, new, domains=(everywhere, everywhere), density="SG", grade="AU")
+    ore = {row.step: row.tonnes for row in result.rows if row.domain == "ORE"}
+    assert ore["labels"] == -ore["old"] and ore["density"] == ore["new"] == 0
 
 
 def test_models_without_labels_have_totals() -> None:
