@@ -72,7 +72,7 @@ from geodomain.checks.columns import unit_of_length
 from geodomain.domains.order import DomainsLike
 from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.tables import require_outputs
-from geodomain.errors import TableError, collect_warnings
+from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import (
     file_of,
@@ -180,7 +180,7 @@ def diff(
         the shortest decimal that reads back as the stored float64, and each density and grade as
         the float64 itself. Blocks without a density or a grade are summed as by `tonnes`, and
         counted in the warnings. If the two models are rotated differently, they have no common
-        cells, and the steps extent, lattice, density and grade are one step.
+        cells, and the steps extent, lattice, labels, density and grade are one step.
 
     Raises
     ------
@@ -437,8 +437,12 @@ class _Plan:
                 self._sources, (amounts.column, settings.new_column or amounts.column), strict=True
             )
         ]
-        _require_labels(self._sources, columns, domains=domains is not None)
+        self._without_labels = ""
+        if domains is None and bool(columns[0]) != bool(columns[1]):
+            self._without_labels = _without_labels(self._sources, columns)
+            columns = ["", ""]
         self._wanted = _wanted_pair(columns, amounts, settings, options)
+        _require_columns(self._sources, self._wanted)
         self._pair = (
             None if domains is None else _domain_pair(domains, label_settings, settings.rename)
         )
@@ -448,7 +452,7 @@ class _Plan:
             has_labels=any(columns),
             has_density=self._has_density,
             has_grade=bool(self._wanted[0].grades),
-            same_axes=have_same_axes(self._sources[0].axes, self._sources[1].axes),
+            groups=_groups(self._sources, self._pair, has_labels=any(columns)),
         )
 
     def difference(self, progress: Progress | None, *, draws: bool) -> ModelDifference:
@@ -457,6 +461,11 @@ class _Plan:
         models = [self._read(number, states, progress) for number in (0, 1)]
         pair = ModelPair(models[0], models[1], self._wanted, self._pair, self._settings.rename)
         sums, moves, drawn = pair.sums(states, tracks=draws)
+        if pair.overlays and not moves:
+            warn(
+                f"no block of {models[0].name} overlaps a block of {models[1].name}, so the whole "
+                "difference is in the step extent: check the coordinates of both models"
+            )
         wanted = self._wanted[0]
         unit = pair.overlay.volume_unit
         tonnes = Fraction(*(wanted.density_unit.tonnes if wanted.density_unit else (1, 1)))
@@ -567,9 +576,10 @@ class _Plan:
 
     def _notes(self, pair: ModelPair) -> Iterator[str]:
         """Yield sentences about the steps."""
-        names = ", ".join(factor.name for factor in self._factors)
+        titles = [factor.name for factor in self._factors]
+        names = ", ".join(f"({title})" if ", " in title else title for title in titles)
         if len(self._factors) == 1:
-            yield f"there is one step: {names}"
+            yield f"there is one step: {titles[0]}"
         elif self._settings.average_orders:
             orders = math.factorial(len(self._factors))
             yield (
@@ -579,6 +589,8 @@ class _Plan:
         else:
             yield f"the steps in their order: {names}; they add up to the difference exactly"
         yield from (f"{step.name}: {step.note}" for step in self._steps if step.note)
+        if self._without_labels:
+            yield self._without_labels
         if pair.overlays and pair.same_blocks:
             yield "both models have the same blocks" + (
                 "" if self._pair is None else ", so lattice changes labels only by conditions"
@@ -590,22 +602,21 @@ class _Plan:
         yield from (note for model in pair.models for note in model.notes)
 
     def _notes_on_domains(self) -> Iterator[str]:
-        """Yield sentences about lists of domains that the steps do not follow in every respect."""
+        """Yield sentences about how the lists of domains label blocks."""
         assert self._pair is not None
+        yield "domains label blocks by their centroids"
         for name, domains in zip((OLD, NEW), self._pair.lists, strict=True):
             if domains.by == "majority":
-                yield (
-                    f"the {name} list has by = 'majority', but the steps label blocks by their "
-                    "centroids"
-                )
+                yield f"the {name} list has by = 'majority', which the steps do not use"
         tests = [
             each for domains in self._pair.lists for _, some in domains.conditions for each in some
         ]
         if tests:
             columns = ", ".join(dict.fromkeys(each.column for each in tests))
+            step = next(each.name for each in self._factors if LATTICE in each.properties)
             yield (
-                f"conditions of domains read {columns}: a change of a column changes labels in the "
-                "step lattice"
+                f"conditions of domains read {columns}: where their values change, labels change "
+                f"in the step {step}"
             )
 
 
@@ -618,17 +629,41 @@ def _rounded(value: Fraction) -> float:
         raise TableError(message) from None
 
 
-def _require_labels(sources: Sequence[_Source], columns: Sequence[str], *, domains: bool) -> None:
-    """Raise TableError if only one model has labels, and no domains are given."""
-    if domains or bool(columns[0]) == bool(columns[1]):
-        return
+def _without_labels(sources: Sequence[_Source], columns: Sequence[str]) -> str:
+    """Return a note that blocks are summed without labels, because one model has none."""
     lacking, other = (1, 0) if columns[0] else (0, 1)
     keyword = "new_column=" if lacking else "column="
-    message = (
-        f"{sources[lacking].name} has no column {_USUAL!r}, and {sources[other].name} has labels: "
-        f"name its label column with {keyword}, or give the domains of both models"
+    return (
+        f"{sources[lacking].name} has no column {_USUAL!r}, so the labels of {sources[other].name} "
+        "are not used, and all blocks are summed together: name the label column with "
+        f"{keyword}, or give the domains of both models, to sum by domain"
     )
-    raise TableError(message)
+
+
+def _has_column(source: _Source, name: str) -> bool:
+    return plain_name(name) in map(plain_name, source.columns)
+
+
+def _require_columns(sources: Sequence[_Source], wanted: tuple[Wanted, Wanted]) -> None:
+    """Raise TableError if the new model lacks a density or a grade that the old one has."""
+    pairs = [("new_density=", wanted[0].density, wanted[1].density, "densities")]
+    pairs += [
+        ("new_grade=", *names, "grades")
+        for names in zip(wanted[0].grades, wanted[1].grades, strict=True)
+    ]
+    old, new = sources
+    for keyword, name, renamed, what in pairs:
+        if (
+            isinstance(name, str)
+            and name == renamed
+            and _has_column(old, name)
+            and not _has_column(new, name)
+        ):
+            message = (
+                f"{new.name} has no column {name!r}, and {old.name} has {what} in it: name the "
+                f"column of {new.name} with {keyword}; its columns are {', '.join(new.columns)}"
+            )
+            raise TableError(message)
 
 
 def _wanted_pair(
@@ -672,6 +707,30 @@ def _domain_pair(
     return DomainPair(lists[0], lists[1], settings, rename)
 
 
+def _groups(
+    sources: Sequence[_Source], pair: DomainPair | None, *, has_labels: bool
+) -> list[tuple[set[str], str]]:
+    """Return sets of properties that cannot be told apart, and why."""
+    groups: list[tuple[set[str], str]] = []
+    if pair is None and has_labels:
+        groups.append(({WIREFRAMES, ORDER, LATTICE}, "no domains are given"))
+    if not have_same_axes(sources[0].axes, sources[1].axes):
+        why = "the models are rotated differently and have no common cells"
+        groups.append(({EXTENT, LATTICE, LABELS, DENSITY, GRADE}, why))
+    for number, domains in enumerate(pair.lists if pair else ()):
+        # Hybrids label the blocks of each model by the domains of the other one.
+        other = sources[1 - number]
+        tests = [each.column for _, some in domains.conditions for each in some]
+        lacking = [name for name in dict.fromkeys(tests) if not _has_column(other, name)]
+        if lacking:
+            why = (
+                f"{other.name} has no column {', '.join(lacking)}, which conditions of the "
+                f"{(OLD, NEW)[number]} domains read"
+            )
+            groups.append(({WIREFRAMES, LATTICE}, why))
+    return groups
+
+
 def _factors(
     order: Sequence[str],
     *,
@@ -679,7 +738,7 @@ def _factors(
     has_labels: bool,
     has_density: bool,
     has_grade: bool,
-    same_axes: bool,
+    groups: Sequence[tuple[set[str], str]],
 ) -> tuple[list[Factor], list[Step]]:
     """Return the steps in their order, merged where they cannot be told apart."""
     names = [
@@ -692,26 +751,21 @@ def _factors(
             or (name in (WIREFRAMES, ORDER) and not (has_domains or has_labels))
         )
     ]
-    groups: list[tuple[set[str], str]] = []
-    if not has_domains and has_labels:
-        groups.append(({WIREFRAMES, ORDER, LATTICE}, "one step, because no domains are given"))
-    if not same_axes:
-        what = {EXTENT, LATTICE, DENSITY, GRADE}
-        why = "one step, because the models are rotated differently and have no common cells"
-        if groups:
-            what, why = what | groups.pop()[0], f"{why}, and no domains are given"
-        groups.append((what, why))
     factors: list[Factor] = []
     steps: list[Step] = []
     for name in names:
         if any(name in factor.properties for factor in factors):
             continue
-        own, note = next((group for group in groups if name in group[0]), ({name}, ""))
+        own, reasons = {name}, list[str]()
+        for _ in groups:  # a group may join two others
+            for some, why in groups:
+                if some & own and why not in reasons:
+                    own |= some
+                    reasons.append(why)
         together = [each for each in names if each in own]
-        title = ", ".join(together)
-        # Properties without a step of their own become new with the lattice.
-        factors.append(Factor(title, frozenset(together)))
-        steps.append(Step(title, note if len(together) > 1 else ""))
+        factors.append(Factor(", ".join(together), frozenset(together)))
+        note = f"one step, because {', and '.join(reasons)}" if len(together) > 1 else ""
+        steps.append(Step(factors[-1].name, note))
     return _complete(factors), steps
 
 

@@ -548,6 +548,52 @@ def test_edited_labels_have_the_densities_of_their_step() -> None:
     assert ore["labels"] == -ore["old"] and ore["density"] == ore["new"] == 0
 
 
+def test_labels_in_one_model_only_are_not_used() -> None:
+    old, new = labelled(3)
+    for models in ((old.drop(columns="domain"), new), (old, new.drop(columns="domain"))):
+        result = diff(*models, density="SG", grade="AU")
+        assert [step.name for step in result.steps] == ["extent", "lattice", "density", "grade"]
+        assert result.domains == [""] and "so the labels of the" in str(result)
+        add_up(result)
+
+
+def test_conditions_on_a_column_that_one_model_lacks_merge_steps() -> None:
+    old, new = pair(4)
+    new["ROCK"] = np.where(new.Z > 3, "OX", "FR")
+    lists = [
+        Domains([Domain("A", box((0, 0, 0), (6, 6, 6)), only_if=condition)], background="B")
+        for condition in ({}, {"rock": "OX"})
+    ]
+    result = diff(old, new, domains=(lists[0], lists[1]), density="SG")
+    names = [step.name for step in result.steps]
+    assert names == ["extent", "wireframes, lattice", "order", "density"]
+    assert "the old table has no column rock, which conditions of the new domains" in str(result)
+    add_up(result)
+    turned = diff(new, old, domains=(lists[1], lists[0]), density="SG")
+    assert turned.totals[0].exact == next(r.exact for r in result.totals if r.step == "new")
+
+
+def test_a_column_that_the_new_model_lacks_is_named() -> None:
+    old, new = labelled(3)
+    for column, keyword in (("SG", "new_density="), ("AU", "new_grade=")):
+        with pytest.raises(TableError, match=f"no column '{column}', and the old .* {keyword}"):
+            diff(old, new.drop(columns=column), density="SG", grade="AU")
+
+
+def test_models_apart_are_told() -> None:
+    old, new = labelled(3)
+    with pytest.warns(GeodomainWarning, match="the whole difference is in the step extent"):
+        result = diff(old, new.assign(X=new.X + 500), density="SG", grade="AU")
+    assert {row.step for row in result.totals if row.tonnes and not row.is_level} == {
+        "extent", "difference"
+    }  # fmt: skip
+
+
+def test_labels_by_centroids_are_stated() -> None:
+    lists = domains_of(0), domains_of(1)
+    assert "domains label blocks by their centroids" in str(diff(*pair(1), domains=lists))
+
+
 def test_models_without_labels_have_totals() -> None:
     result = diff(*pair(1), density="SG")
     assert result.domains == [""]
@@ -640,7 +686,6 @@ def refusals(tmp_path: Path) -> Iterator[tuple[list[object], int, str]]:
     pd.read_csv(old).assign(DZ=0).to_csv(flat, index=False)
     yield [old, flat], 3, "rows of flat.csv has a centroid and a size above 0"
     yield [old, new, "--rename", "OER=ORE"], 3, "--rename has 'OER', and no block of old.csv has"
-    yield [old, bare], 3, "name its label column with --new-column"
     yield [old, tmp_path / "none.csv"], 4, "No such file"
     yield ["-", new], 3, "give files, not -"
     yield [old, new, "-o", old, "--overwrite"], 3, "old.csv"
