@@ -783,11 +783,10 @@ def _moves(
     """Return the volumes by old and new label; different labels come first."""
     rank = {label: place for place, label in enumerate(order)}
     keys = sorted(moves, key=lambda key: (key[0] == key[1], rank[key[0]], rank[key[1]]))
+    volumes = [Fraction(moves[key], ONE) * unit for key in keys]
     return tuple(
-        VolumeMove(
-            pair.names[old], pair.names[new], _rounded(Fraction(moves[old, new], ONE) * unit)
-        )
-        for old, new in keys
+        VolumeMove(pair.names[old], pair.names[new], _rounded(exact), exact)
+        for (old, new), exact in zip(keys, volumes, strict=True)
     )
 
 
@@ -825,8 +824,9 @@ def _changed_blocks(pair: ModelPair, drawn: Drawn, domains: DomainPair | None) -
         for each, covered in zip(faces, (drawn.new_covered, drawn.covered), strict=True)
     ]
     added, removed = (np.flatnonzero(share < _COVERED) for share in shares)
-    parts = [(1, block, moved), (1, added, [code(f"only in {new.name}")] * len(added))]
-    parts.append((0, removed, [code(f"only in {old.name}")] * len(removed)))
+    parts = [(1, block, moved)]
+    for number, rows in ((1, added), (0, removed)):
+        parts.append((number, rows, [code(f"{pair.models[number].name} only") for _ in rows]))
     owners = [pair.models[number] for number, *_ in parts]
     return ChangedBlocks(
         np.concatenate(

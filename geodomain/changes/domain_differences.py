@@ -116,8 +116,15 @@ class DomainsDifference:
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        rows = [[each.domain or "(list)", each.key, each.sentence] for each in self.changes]
+        _, rows = self.table()
         return html_table("Domains", rows, notes=[self.sentence])
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return a tuple: the headings, and the cells of a row for each change."""
+        headings = ["domain", "key", "can change", "what changed"]
+        return headings, [
+            [each.domain or "(list)", each.key, each.effect, each.sentence] for each in self.changes
+        ]
 
 
 def domains_difference(old: DomainsLike, new: DomainsLike) -> DomainsDifference:

@@ -175,8 +175,8 @@ class WireframeDifference:
 
     def __str__(self) -> str:
         """Return volumes and distances, and a table of the shells."""
-        headings, *rows = self._table()
-        return in_lines([self.sentence, *text_table([headings, *rows], names=2), *self._notes()])
+        headings, rows = self.table()
+        return in_lines([self.sentence, *text_table([headings, *rows], names=2), *self.notes])
 
     def __repr__(self) -> str:
         """Return the difference in one line."""
@@ -184,13 +184,14 @@ class WireframeDifference:
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        headings, *rows = self._table()
-        notes = [self.sentence, *self._notes()]
+        headings, rows = self.table()
+        notes = [self.sentence, *self.notes]
         return html_table("Wireframes", rows, headings=headings, notes=notes)
 
-    def _table(self) -> list[list[str]]:
-        """Return the cells of the table; the first row holds the headings."""
-        rows = [["version", "shell", "triangles", "volume", "lost", "gained", "centre"]]
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return a tuple: the headings, and the cells of the rows with rounded numbers."""
+        headings = ["version", "shell", "triangles", "volume", "lost", "gained", "centre"]
+        rows = []
         for each in self.shells:
             changed = rounded(each.changed, _DIGITS)
             moved = [changed, ""] if each.version == "old" else ["", changed]
@@ -204,19 +205,22 @@ class WireframeDifference:
         ):
             cells = ["" if value is None else rounded(value, _DIGITS) for value in volumes]
             rows.append([name, "all", f"{triangles:,}", *cells, ""])
-        return rows
+        return headings, rows
 
-    def _notes(self) -> Iterator[str]:
-        """Yield lines below the table: the distances, and the reason for missing volumes."""
+    @property
+    def notes(self) -> list[str]:
+        """Lines below the table: the distances, and the reason for missing volumes."""
+        lines = []
         pairs = ((self.new, self.old, self.from_new), (self.old, self.new, self.from_old))
         for first, second, far in pairs:
             if far is not None:
-                yield (
+                lines.append(
                     f"greatest distance from {first} to {second}: {_distance(far)}, from "
                     f"{_place(far.place)} to {_place(far.nearest)}"
                 )
         if self.note:
-            yield f"volumes: {self.note}"
+            lines.append(f"volumes: {self.note}")
+        return lines
 
 
 def _distance(far: Farthest) -> str:
