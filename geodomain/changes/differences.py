@@ -81,6 +81,7 @@ from geodomain.formats.blocks import (
     require_table_name,
     write_columns,
 )
+from geodomain.formats.cell_file import CellModel, without_geometry
 from geodomain.formats.registry import format_of_meshes, head_of
 from geodomain.inputs import MeshLike, is_grid, is_mesh_like
 from geodomain.labelling.settings import LabelSettings
@@ -394,6 +395,28 @@ def _look_at(source: ModelLike, options: TableOptions, usual: str) -> _Source:
     return _Source(usual, tuple(blocks.names), blocks.blocks(options)[2].axes)
 
 
+def _options_of(
+    models: tuple[ModelLike, ModelLike], options: TableOptions
+) -> tuple[TableOptions, TableOptions]:
+    """Return the options for each model: if only one is a table, its geometry is that of the table.
+
+    If both models store the geometry of their cells, such options are refused as they are opened.
+    """
+    own = without_geometry(options)
+    stores = [own != options and _stores_geometry(each, own) for each in models]
+    old, new = (own if mask and not all(stores) else options for mask in stores)
+    return old, new
+
+
+def _stores_geometry(model: ModelLike, options: TableOptions) -> bool:
+    """Return whether a model has cells with a geometry of their own, such as a grid."""
+    opened = open_source(model, options)
+    if opened is None:
+        return False
+    with opened as each:
+        return isinstance(each, CellModel)
+
+
 def _label_column(source: _Source, column: str | None) -> str:
     """Return the column of labels: that of the caller, "domain" if there is one, or ""."""
     plain = [plain_name(name) for name in source.columns]
@@ -426,10 +449,10 @@ class _Plan:
         options: TableOptions,
     ) -> None:
         self._models, self._settings, self._labelling = models, settings, label_settings
-        self._options, self._has_density = options, amounts.density is not None
+        self._options, self._has_density = _options_of(models, options), amounts.density is not None
         self._sources = [
-            _look_at(each, options, f"the {usual} table")
-            for each, usual in zip(models, (OLD, NEW), strict=True)
+            _look_at(each, own, f"the {usual} table")
+            for each, own, usual in zip(models, self._options, (OLD, NEW), strict=True)
         ]
         columns = [
             _label_column(source, column)
@@ -519,7 +542,7 @@ class _Plan:
         hybrids = [hybrid_of(state) for state in states]
         keys = {(each.wireframes, each.order) for each in hybrids if each.lattice == bool(number)}
         keys.add((bool(number), bool(number)))
-        columns = ModelColumns(self._wanted[number], self._options, self._has_density)
+        columns = ModelColumns(self._wanted[number], self._options[number], self._has_density)
         return read_version(
             self._models[number],
             columns,

@@ -486,6 +486,18 @@ def test_models_with_the_same_rotation_are_overlaid() -> None:
     assert "centroids along their axes are rounded to 1e-6" in str(result)
 
 
+def test_a_rotated_table_and_a_grid_that_states_its_rotation(tmp_path: Path) -> None:
+    grid = _turned_grid()
+    centres = grid.cell_centers().points
+    table = pd.DataFrame(centres, columns=["X", "Y", "Z"]).assign(DX=2, DY=2, DZ=2)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    for models in ((tmp_path / "table.csv", grid), (grid, tmp_path / "table.csv")):
+        result = diff(*models, frame="z=30")
+        assert [row.volume for row in result.totals if not row.is_level] == pytest.approx([0, 0, 0])
+    with pytest.raises(TableError, match="frame= does not apply"):
+        diff(grid, grid, frame="z=30")
+
+
 def test_columns_of_the_new_model_may_have_other_names() -> None:
     old, new = labelled(8)
     plain = diff(old, new, density="SG", grade="AU", cutoff=0.5)
