@@ -82,7 +82,7 @@ from geodomain.formats.blocks import (
     write_columns,
 )
 from geodomain.formats.cell_file import CellModel, without_geometry
-from geodomain.formats.registry import format_of_meshes, head_of
+from geodomain.formats.registry import format_of_wireframe, head_of
 from geodomain.inputs import MeshLike, is_grid, is_mesh_like
 from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.mesh import Mesh
@@ -363,7 +363,7 @@ def _kind(thing: object) -> str:
             return "domains"
         if not place.is_file():
             return "model"  # opening it reports the error
-        form = format_of_meshes(head_of(place, place.suffix.lower()))
+        form = format_of_wireframe(head_of(place, place.suffix.lower()))
         if form is None:
             return "model"
         return "wireframe" if form.wireframe or not _holds_blocks(os.fspath(thing)) else "model"

@@ -694,6 +694,9 @@ def refusals(tmp_path: Path) -> Iterator[tuple[list[object], int, str]]:
     empty = tmp_path / "empty.csv"
     pd.read_csv(old).head(0).to_csv(empty, index=False)
     yield [old, empty], 3, "empty.csv has no rows, so there is nothing to compare"
+    collar = tmp_path / "collar.csv"  # resembles strings of Surpac
+    collar.write_text("BHID,XCOLLAR,YCOLLAR,ZCOLLAR,LENGTH\n0,4.5,0.0,99.7,79.1\n1,35.6,0,112,98\n")
+    yield [collar, collar], 3, "collar.csv has no complete set of centroid columns"
     flat = tmp_path / "flat.csv"
     pd.read_csv(old).assign(DZ=0).to_csv(flat, index=False)
     yield [old, flat], 3, "rows of flat.csv has a centroid and a size above 0"
