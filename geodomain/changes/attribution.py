@@ -139,6 +139,16 @@ def require_range(values: Floats, name: str, table: str, rows: NDArray[np.int64]
         raise TableError(message)
 
 
+def require_number(density: float) -> None:
+    """Raise TableError for the density of all blocks if its products are not exact in float64."""
+    if not _LOWEST <= density <= _HIGHEST:
+        message = (
+            f"the density of all blocks is {density!r}, and exact sums need a number from "
+            f"{_LOWEST:g} to {_HIGHEST:g}: correct it"
+        )
+        raise TableError(message)
+
+
 def volume_parts(lengths: Sequence[Lengths]) -> list[Floats]:
     """Return arrays whose sum is the exact product of three lengths.
 

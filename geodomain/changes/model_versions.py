@@ -19,6 +19,7 @@ from geodomain.changes.attribution import (
     Sums,
     Version,
     hybrid_of,
+    require_number,
     require_range,
     sum_of_blocks,
     volume_parts,
@@ -476,6 +477,8 @@ def _no_sizes(name: str, _: Floats) -> NoReturn:
 
 def _checked(model: ReadModel, wanted: Wanted) -> Tonnage:
     """Raise the errors of `tonnes` about a model; return its checks of densities and grades."""
+    if not isinstance(wanted.density, str):
+        require_number(wanted.density)
     for name, values in model.numbers.items():
         require_range(values, name, model.name, model.rows)
     tonnage = Tonnage(replace(wanted, cutoffs=()))

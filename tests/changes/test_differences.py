@@ -678,6 +678,7 @@ def refusals(tmp_path: Path) -> Iterator[tuple[list[object], int, str]]:
     yield [old, new, "--grade", "AU"], 2, "--grade needs --density"
     yield [old, new, "--density-unit", "t/m3"], 2, "--density-unit needs --density"
     yield [old, new, "--new-density", "3"], 2, "--new-density needs --density"
+    yield [old, new, "--density", "1e300"], 3, "density of all blocks is 1e+300, and exact sums"
     yield [old, new, "--title", "March"], 2, "--title needs --report"
     yield [old, new, "--rule", "winding"], 2, "--rule needs the domains of both models"
     yield [old, new, "--weld", "0.1"], 2, "--weld needs the domains of both models"
