@@ -341,9 +341,6 @@ def diff(
             "file"
         )
         raise click.UsageError(message)
-    if arguments["density"] is None and arguments["grade"]:
-        message = "--grade needs --density: means and metal are weighted by tonnes"
-        raise click.UsageError(message)
     try:
         require_request(old, new, domains=domains, **arguments)
     except GeodomainError:

@@ -17,7 +17,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.changes.difference_settings import DENSITY, GRADE, LATTICE, ORDER, WIREFRAMES
+from geodomain.changes.difference_settings import (
+    DENSITY,
+    GRADE,
+    LABELS,
+    LATTICE,
+    ORDER,
+    WIREFRAMES,
+)
 from geodomain.changes.overlay import Lengths
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
@@ -51,19 +58,25 @@ class Factor(NamedTuple):
 
 
 class Hybrid(NamedTuple):
-    """Which properties are new in a hybrid model, for blocks in both models."""
+    """Which properties are new in a hybrid model, for blocks in both models.
+
+    With `labels`, the labels are those of the domains, changed where the labels in the file of the
+    old (False) or the new (True) model differ from its domains; with None, they are not changed.
+    """
 
     wireframes: bool
     order: bool
     lattice: bool
     density: bool
     grade: bool
+    labels: bool | None = None
 
 
 def hybrid_of(new: Iterable[str]) -> Hybrid:
     """Return the hybrid in which these properties are new."""
     names = set(new)
-    return Hybrid(*(name in names for name in (WIREFRAMES, ORDER, LATTICE, DENSITY, GRADE)))
+    properties = (WIREFRAMES, ORDER, LATTICE, DENSITY, GRADE, LABELS)
+    return Hybrid(*(name in names for name in properties))
 
 
 @dataclass(frozen=True)
@@ -81,12 +94,15 @@ class Version:
         The grades, NaN where missing.
     steps : (n,) intp
         The interval between cut-offs of each block's grade; 0 is below every cut-off.
+    edited : (labels in the file, labels by the model's own domains), optional
+        Two (n,) intp arrays; None if labels in the file are not a step of their own.
     """
 
     labels: Mapping[tuple[bool, bool], Places]
     density: Floats
     grades: tuple[Floats, ...]
     steps: Places
+    edited: tuple[Places, Places] | None = None
 
 
 class Shape(NamedTuple):
@@ -119,6 +135,16 @@ def require_range(values: Floats, name: str, table: str, rows: NDArray[np.int64]
             f"{name} is {float(values[row])!r} in block {int(rows[row]) + 1:,} of {table}, and "
             f"exact sums need 0 or a magnitude from {_LOWEST:g} to {_HIGHEST:g}: correct the "
             "number, or declare it as missing with missing="
+        )
+        raise TableError(message)
+
+
+def require_number(density: float) -> None:
+    """Raise TableError for the density of all blocks if its products are not exact in float64."""
+    if not _LOWEST <= density <= _HIGHEST:
+        message = (
+            f"the density of all blocks is {density!r}, and exact sums need a number from "
+            f"{_LOWEST:g} to {_HIGHEST:g}: correct it"
         )
         raise TableError(message)
 
@@ -175,12 +201,37 @@ class _Terms:
     ) -> None:
         self._parts, self._sides, self._shape = parts, (old, new), shape
         self._cache: dict[tuple[object, ...], list[int]] = {}
+        self._edits: dict[bool, _Terms] = {}
 
     def sums(self, hybrid: Hybrid) -> Sums:
         """Return the sums over the batch for one hybrid."""
-        groups = self._groups(hybrid)
+        by_domains = self._by_label(hybrid, self._labels(hybrid), hybrid[:3])
+        if hybrid.labels is None or self._sides[hybrid.labels][0].edited is None:
+            return by_domains
+        terms = self._edited(hybrid.labels)
+        version, rows = terms._sides[hybrid.labels]
+        assert version.edited is not None
+        of_file, of_domains = (labels[rows] for labels in version.edited)
+        result: Sums = by_domains + terms._by_label(hybrid, of_file, ("file",))
+        result -= terms._by_label(hybrid, of_domains, ("domains",))
+        return result
+
+    def _edited(self, new: bool) -> _Terms:
+        """Return the blocks whose label in a file differs from that of its domains."""
+        if new not in self._edits:
+            version, rows = self._sides[new]
+            assert version.edited is not None
+            differs = version.edited[0][rows] != version.edited[1][rows]
+            old, other = ((version, rows[differs]) for version, rows in self._sides)
+            parts = [part[differs] for part in self._parts]
+            self._edits[new] = _Terms(parts, old, other, self._shape)
+        return self._edits[new]
+
+    def _by_label(self, hybrid: Hybrid, labels: Places, named: tuple[object, ...]) -> Sums:
+        """Return the sums of a hybrid by these labels, whose name is unique to them."""
+        groups = self._groups(hybrid, labels)
         # Without cut-offs the grade decides no group.
-        where = (*hybrid[:3], hybrid.grade if self._shape.intervals > 1 else False)
+        where = (*named, hybrid.grade if self._shape.intervals > 1 else False)
         columns = [self._sum(("volume", where), groups, lambda: self._parts)]
         columns.append(
             self._sum(
@@ -212,10 +263,13 @@ class _Terms:
             self._cache[key] = totals
         return self._cache[key]
 
-    def _groups(self, hybrid: Hybrid) -> Places:
-        """Return the group of each block."""
+    def _labels(self, hybrid: Hybrid) -> Places:
+        """Return the label of each block by domains."""
         version, rows = self._sides[hybrid.lattice]
-        labels = version.labels[hybrid.wireframes, hybrid.order][rows]
+        return version.labels[hybrid.wireframes, hybrid.order][rows]
+
+    def _groups(self, hybrid: Hybrid, labels: Places) -> Places:
+        """Return the group of each block, from its label."""
         graded, places = self._sides[hybrid.grade]
         return np.asarray(labels * self._shape.intervals + graded.steps[places], np.intp)
 

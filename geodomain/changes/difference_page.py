@@ -20,6 +20,7 @@ from geodomain.changes.difference_results import (
     ChangedBlocks,
     DifferenceRow,
     ModelDifference,
+    figure,
 )
 from geodomain.changes.domain_differences import DomainsDifference
 from geodomain.changes.wireframe_differences import WireframeDifference
@@ -41,7 +42,6 @@ from geodomain.reporting.page import (
 )
 from geodomain.reporting.scene import Pack, scene_of
 from geodomain.reporting.svg import SectionStyle, chart_svg, default_sections
-from geodomain.result_tables import ResultColumns
 from geodomain.statistics.charts import (
     COOL,
     INK,
@@ -284,31 +284,17 @@ def _origin(files: Sequence[tuple[str, Path]]) -> str:
 
 def _source_part(result: WireframeDifference | DomainsDifference) -> Part:
     """Return the part of the page about wireframes or lists of domains."""
-    lines = str(result).splitlines()
-    notes = "" if isinstance(result, DomainsDifference) else _paragraphs(_after_table(lines))
-    table = tables.table("Changes", *_cells_of(result.columns()), name="changes")
-    return "summary", "Summary", f"<p>{escape(result.sentence)}</p>{table}{notes}"
-
-
-def _after_table(lines: Sequence[str]) -> list[str]:
-    """Return the notes below the table of a difference of wireframes."""
-    return [line for line in lines if line.startswith(("greatest", "volumes"))]
+    headings, rows = result.table()
+    cells = [[escape(cell) for cell in row] for row in rows]
+    if isinstance(result, WireframeDifference):
+        table = tables.table("Shells", headings, cells, name="shells") + _paragraphs(result.notes)
+    else:
+        table = tables.table("Changes", headings, cells, name="changes")
+    return "summary", "Summary", f"<p>{escape(result.sentence)}</p>{table}"
 
 
 def _paragraphs(sentences: Sequence[str]) -> str:
     return "".join(f'<p class="hint">{escape(sentence)}</p>' for sentence in sentences)
-
-
-def _cells_of(columns: ResultColumns) -> tuple[list[str], list[list[str]]]:
-    """Return headings and cells, as HTML, of columns of a result."""
-    rows = zip(*(values for _, values in columns.values()), strict=True)
-    return [*columns], [
-        [
-            tables.exact_figure(value) if isinstance(value, float) else escape(str(value))
-            for value in row
-        ]
-        for row in rows
-    ]
 
 
 def _model_page(result: ModelDifference, title: str, lead: str, origin: Part, unit: str) -> str:
@@ -349,11 +335,12 @@ def _moves(result: ModelDifference, unit: str) -> str:
     """Return the table of volumes by old and new label as HTML."""
     if not result.moves:
         return "<p>The models have no common cells.</p>"
+    largest = max(move.volume for move in result.moves)
     rows = [
         [
             escape(move.old or "(no label)"),
             escape(move.new or "(no label)"),
-            tables.volume(move.volume),
+            figure(move.volume, largest, signed=False),
         ]
         for move in result.moves
     ]

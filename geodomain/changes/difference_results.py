@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -123,11 +124,17 @@ class Step:
 
 @dataclass(frozen=True)
 class VolumeMove:
-    """The volume in both models with an old and a new label; `volume` is rounded once."""
+    """The volume in both models with an old and a new label: rounded once, and `exact`."""
 
     old: str
     new: str
     volume: float
+    exact: Fraction = field(repr=False)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values; `volume_exact` is numerator/denominator."""
+        names = {"old": self.old, "new": self.new}
+        return names | {"volume": self.volume, "volume_exact": str(self.exact)}
 
 
 @dataclass(frozen=True)
@@ -223,7 +230,7 @@ class ModelDifference:
             "cutoff_grade": self.cutoff_grade,
             "rows": [row.as_dict() for row in self.rows],
             "totals": [row.as_dict() for row in self.totals],
-            "moves": [vars(move) for move in self.moves],
+            "moves": [move.as_dict() for move in self.moves],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
@@ -312,7 +319,7 @@ class ModelDifference:
         if self.cutoff_grade:
             cells.append("" if row.cutoff is None else f"{row.cutoff:g}")
         sums = [
-            _figure(value, most, signed=not row.is_level)
+            figure(value, most, signed=not row.is_level)
             for value, most in zip(_summed(row), widest, strict=True)
         ]
         head = 1 + self.has_tonnes
@@ -334,7 +341,7 @@ def _summed(row: DifferenceRow) -> list[float]:
 _DIGITS = 10
 
 
-def _figure(value: float, largest: float, *, signed: bool) -> str:
+def figure(value: float, largest: float, *, signed: bool) -> str:
     """Return a sum as text, with the decimals that ten digits of the largest sum leave."""
     places = _DIGITS - 1 - math.floor(math.log10(largest)) if largest else 0
     number = round(value, places) + 0.0

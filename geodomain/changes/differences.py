@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Unpack, cast
@@ -72,7 +72,7 @@ from geodomain.checks.columns import unit_of_length
 from geodomain.domains.order import DomainsLike
 from geodomain.domains.sources import domains_to_label
 from geodomain.drillholes.tables import require_outputs
-from geodomain.errors import TableError, collect_warnings
+from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import (
     file_of,
@@ -81,7 +81,8 @@ from geodomain.formats.blocks import (
     require_table_name,
     write_columns,
 )
-from geodomain.formats.registry import format_of_meshes, head_of
+from geodomain.formats.cell_file import CellModel, without_geometry
+from geodomain.formats.registry import format_of_wireframe, head_of
 from geodomain.inputs import MeshLike, is_grid, is_mesh_like
 from geodomain.labelling.settings import LabelSettings
 from geodomain.mesh.mesh import Mesh
@@ -91,7 +92,7 @@ from geodomain.settings import among, read_keywords, with_keywords
 from geodomain.statistics.charts import require_picture
 from geodomain.tables.in_memory import BlockFrame, is_frame
 from geodomain.tables.options import TableOptions, table_options
-from geodomain.tables.settings import TableKeywords
+from geodomain.tables.settings import TableKeywords, TableSettings
 from geodomain.tables.vendors import plain_name
 from geodomain.volumes.tonnage import ONE, MetalUnit, Wanted
 from geodomain.volumes.tonnes import Cutoffs, metal_units, wanted_of
@@ -180,7 +181,7 @@ def diff(
         the shortest decimal that reads back as the stored float64, and each density and grade as
         the float64 itself. Blocks without a density or a grade are summed as by `tonnes`, and
         counted in the warnings. If the two models are rotated differently, they have no common
-        cells, and the steps extent, lattice, density and grade are one step.
+        cells, and the steps extent, lattice, labels, density and grade are one step.
 
     Raises
     ------
@@ -225,7 +226,19 @@ def diff(
     if chart is not None:
         require_picture(Path(chart))
     kind = require_request(
-        old, new, domains=domains, density=density, grade=grade, chart=chart, **keywords
+        old,
+        new,
+        domains=domains,
+        density=density,
+        grade=grade,
+        column=column,
+        cutoff=cutoff,
+        grade_unit=grade_unit,
+        density_unit=density_unit,
+        report=report,
+        chart=chart,
+        title=title,
+        **keywords,
     )
     with collect_warnings() as warned, show_progress(progress, "comparing") as told:
         result: Difference
@@ -271,14 +284,30 @@ _KINDS = {
 }
 
 
+# Keywords that apply to models, wireframes and lists of domains.
+_FOR_ALL = ("output", "report", "title", "overwrite", "backend", "threads")
+_USUAL_VALUES = {
+    entry.name: entry.default for kind in (LabelSettings, TableSettings) for entry in fields(kind)
+}
+# Keywords that have no effect without another one, and why.
+_BY_DOMAINS = ("domains", "without them it has no effect")
+_NEEDS = {
+    "grade": ("density", "means and metal are weighted by tonnes"),
+    "density_unit": ("density", "it is the unit of the densities"),
+    "new_density": ("density", "the old model needs densities, too"),
+    "title": ("report", "it is the title of the page"),
+    **dict.fromkeys(("rule", "allow_open", "weld", "background", "unassigned"), _BY_DOMAINS),
+}
+
+
 def require_request(old: object, new: object, **settings: object) -> str:
     """Return what two things are: "model", "wireframe" or "domains".
 
     Raises
     ------
     ValueError
-        If they are of different kinds, if a setting for models is given for other things, or if
-        `new_grade` renames a column that is not a grade.
+        If they are of different kinds, if a setting for models is given for other things, if a
+        setting needs another one, or if `new_grade` renames a column that is not a grade.
     """
     kinds = [_kind(old), _kind(new)]
     if kinds[0] != kinds[1]:
@@ -288,11 +317,20 @@ def require_request(old: object, new: object, **settings: object) -> str:
             "kind"
         )
         raise ValueError(message)
-    own = {"domains", "density", "grade", "chart", *DiffSettings.__dataclass_fields__}
-    wrong = [name for name, value in settings.items() if name in own and value]
-    if kinds[0] != "model" and wrong:
-        message = f"{wrong[0]}= is for block models, and these are {_KINDS[kinds[0]][1]}"
+    chosen = [
+        name for name, value in settings.items() if value and value != _USUAL_VALUES.get(name)
+    ]
+    for_models = [name for name in chosen if name not in _FOR_ALL]
+    if kinds[0] != "model" and for_models:
+        what = "labelling by domains" if for_models[0] == "domains" else f"{for_models[0]}="
+        message = f"{what} is for block models, and these are {_KINDS[kinds[0]][1]}"
         raise ValueError(message)
+    for name in chosen:
+        needed, reason = _NEEDS.get(name, ("", ""))
+        if needed and needed not in chosen:
+            what = "the domains of both models" if needed == "domains" else f"{needed}="
+            message = f"{name}= needs {what}: {reason}"
+            raise ValueError(message)
     grade = settings.get("grade") or ()
     grades = [grade] if isinstance(grade, str) else cast("Sequence[str]", grade)
     renamed = cast("Mapping[str, str]", settings.get("new_grade") or {})
@@ -325,7 +363,7 @@ def _kind(thing: object) -> str:
             return "domains"
         if not place.is_file():
             return "model"  # opening it reports the error
-        form = format_of_meshes(head_of(place, place.suffix.lower()))
+        form = format_of_wireframe(head_of(place, place.suffix.lower()))
         if form is None:
             return "model"
         return "wireframe" if form.wireframe or not _holds_blocks(os.fspath(thing)) else "model"
@@ -355,6 +393,28 @@ def _look_at(source: ModelLike, options: TableOptions, usual: str) -> _Source:
             return _Source(model.name, model.columns, model.axes)
     blocks = BlockFrame(cast("IntoDataFrame", source), options=options)
     return _Source(usual, tuple(blocks.names), blocks.blocks(options)[2].axes)
+
+
+def _options_of(
+    models: tuple[ModelLike, ModelLike], options: TableOptions
+) -> tuple[TableOptions, TableOptions]:
+    """Return the options for each model: if only one is a table, its geometry is that of the table.
+
+    If both models store the geometry of their cells, such options are refused as they are opened.
+    """
+    own = without_geometry(options)
+    stores = [own != options and _stores_geometry(each, own) for each in models]
+    old, new = (own if mask and not all(stores) else options for mask in stores)
+    return old, new
+
+
+def _stores_geometry(model: ModelLike, options: TableOptions) -> bool:
+    """Return whether a model has cells with a geometry of their own, such as a grid."""
+    opened = open_source(model, options)
+    if opened is None:
+        return False
+    with opened as each:
+        return isinstance(each, CellModel)
 
 
 def _label_column(source: _Source, column: str | None) -> str:
@@ -389,10 +449,10 @@ class _Plan:
         options: TableOptions,
     ) -> None:
         self._models, self._settings, self._labelling = models, settings, label_settings
-        self._options, self._has_density = options, amounts.density is not None
+        self._options, self._has_density = _options_of(models, options), amounts.density is not None
         self._sources = [
-            _look_at(each, options, f"the {usual} table")
-            for each, usual in zip(models, (OLD, NEW), strict=True)
+            _look_at(each, own, f"the {usual} table")
+            for each, own, usual in zip(models, self._options, (OLD, NEW), strict=True)
         ]
         columns = [
             _label_column(source, column)
@@ -400,8 +460,12 @@ class _Plan:
                 self._sources, (amounts.column, settings.new_column or amounts.column), strict=True
             )
         ]
-        _require_labels(self._sources, columns, domains=domains is not None)
+        self._without_labels = ""
+        if domains is None and bool(columns[0]) != bool(columns[1]):
+            self._without_labels = _without_labels(self._sources, columns)
+            columns = ["", ""]
         self._wanted = _wanted_pair(columns, amounts, settings, options)
+        _require_columns(self._sources, self._wanted)
         self._pair = (
             None if domains is None else _domain_pair(domains, label_settings, settings.rename)
         )
@@ -411,7 +475,7 @@ class _Plan:
             has_labels=any(columns),
             has_density=self._has_density,
             has_grade=bool(self._wanted[0].grades),
-            same_axes=have_same_axes(self._sources[0].axes, self._sources[1].axes),
+            groups=_groups(self._sources, self._pair, has_labels=any(columns)),
         )
 
     def difference(self, progress: Progress | None, *, draws: bool) -> ModelDifference:
@@ -420,6 +484,11 @@ class _Plan:
         models = [self._read(number, states, progress) for number in (0, 1)]
         pair = ModelPair(models[0], models[1], self._wanted, self._pair, self._settings.rename)
         sums, moves, drawn = pair.sums(states, tracks=draws)
+        if pair.overlays and not moves:
+            warn(
+                f"no block of {models[0].name} overlaps a block of {models[1].name}, so the whole "
+                "difference is in the step extent: check the coordinates of both models"
+            )
         wanted = self._wanted[0]
         unit = pair.overlay.volume_unit
         tonnes = Fraction(*(wanted.density_unit.tonnes if wanted.density_unit else (1, 1)))
@@ -473,7 +542,7 @@ class _Plan:
         hybrids = [hybrid_of(state) for state in states]
         keys = {(each.wireframes, each.order) for each in hybrids if each.lattice == bool(number)}
         keys.add((bool(number), bool(number)))
-        columns = ModelColumns(self._wanted[number], self._options, self._has_density)
+        columns = ModelColumns(self._wanted[number], self._options[number], self._has_density)
         return read_version(
             self._models[number],
             columns,
@@ -530,9 +599,10 @@ class _Plan:
 
     def _notes(self, pair: ModelPair) -> Iterator[str]:
         """Yield sentences about the steps."""
-        names = ", ".join(factor.name for factor in self._factors)
+        titles = [factor.name for factor in self._factors]
+        names = ", ".join(f"({title})" if ", " in title else title for title in titles)
         if len(self._factors) == 1:
-            yield f"there is one step: {names}"
+            yield f"there is one step: {titles[0]}"
         elif self._settings.average_orders:
             orders = math.factorial(len(self._factors))
             yield (
@@ -542,6 +612,8 @@ class _Plan:
         else:
             yield f"the steps in their order: {names}; they add up to the difference exactly"
         yield from (f"{step.name}: {step.note}" for step in self._steps if step.note)
+        if self._without_labels:
+            yield self._without_labels
         if pair.overlays and pair.same_blocks:
             yield "both models have the same blocks" + (
                 "" if self._pair is None else ", so lattice changes labels only by conditions"
@@ -553,22 +625,21 @@ class _Plan:
         yield from (note for model in pair.models for note in model.notes)
 
     def _notes_on_domains(self) -> Iterator[str]:
-        """Yield sentences about lists of domains that the steps do not follow in every respect."""
+        """Yield sentences about how the lists of domains label blocks."""
         assert self._pair is not None
+        yield "domains label blocks by their centroids"
         for name, domains in zip((OLD, NEW), self._pair.lists, strict=True):
             if domains.by == "majority":
-                yield (
-                    f"the {name} list has by = 'majority', but the steps label blocks by their "
-                    "centroids"
-                )
+                yield f"the {name} list has by = 'majority', which the steps do not use"
         tests = [
             each for domains in self._pair.lists for _, some in domains.conditions for each in some
         ]
         if tests:
             columns = ", ".join(dict.fromkeys(each.column for each in tests))
+            step = next(each.name for each in self._factors if LATTICE in each.properties)
             yield (
-                f"conditions of domains read {columns}: a change of a column changes labels in the "
-                "step lattice"
+                f"conditions of domains read {columns}: where their values change, labels change "
+                f"in the step {step}"
             )
 
 
@@ -581,17 +652,41 @@ def _rounded(value: Fraction) -> float:
         raise TableError(message) from None
 
 
-def _require_labels(sources: Sequence[_Source], columns: Sequence[str], *, domains: bool) -> None:
-    """Raise TableError if only one model has labels, and no domains are given."""
-    if domains or bool(columns[0]) == bool(columns[1]):
-        return
+def _without_labels(sources: Sequence[_Source], columns: Sequence[str]) -> str:
+    """Return a note that blocks are summed without labels, because one model has none."""
     lacking, other = (1, 0) if columns[0] else (0, 1)
     keyword = "new_column=" if lacking else "column="
-    message = (
-        f"{sources[lacking].name} has no column {_USUAL!r}, and {sources[other].name} has labels: "
-        f"name its label column with {keyword}, or give the domains of both models"
+    return (
+        f"{sources[lacking].name} has no column {_USUAL!r}, so the labels of {sources[other].name} "
+        "are not used, and all blocks are summed together: name the label column with "
+        f"{keyword}, or give the domains of both models, to sum by domain"
     )
-    raise TableError(message)
+
+
+def _has_column(source: _Source, name: str) -> bool:
+    return plain_name(name) in map(plain_name, source.columns)
+
+
+def _require_columns(sources: Sequence[_Source], wanted: tuple[Wanted, Wanted]) -> None:
+    """Raise TableError if the new model lacks a density or a grade that the old one has."""
+    pairs = [("new_density=", wanted[0].density, wanted[1].density, "densities")]
+    pairs += [
+        ("new_grade=", *names, "grades")
+        for names in zip(wanted[0].grades, wanted[1].grades, strict=True)
+    ]
+    old, new = sources
+    for keyword, name, renamed, what in pairs:
+        if (
+            isinstance(name, str)
+            and name == renamed
+            and _has_column(old, name)
+            and not _has_column(new, name)
+        ):
+            message = (
+                f"{new.name} has no column {name!r}, and {old.name} has {what} in it: name the "
+                f"column of {new.name} with {keyword}; its columns are {', '.join(new.columns)}"
+            )
+            raise TableError(message)
 
 
 def _wanted_pair(
@@ -599,12 +694,6 @@ def _wanted_pair(
 ) -> tuple[Wanted, Wanted]:
     """Check the settings of sums, and return them for the old and for the new model."""
     density, unit = amounts.density, amounts.density_unit
-    if density is None and (amounts.grade or settings.new_density is not None or unit is not None):
-        message = (
-            "tonnes and grades need the densities of both models: give density=, as a column or "
-            "a number"
-        )
-        raise ValueError(message)
 
     def wanted(
         column: str, density: str | float, grade: str | Sequence[str], cutoff: Cutoffs | None
@@ -641,6 +730,30 @@ def _domain_pair(
     return DomainPair(lists[0], lists[1], settings, rename)
 
 
+def _groups(
+    sources: Sequence[_Source], pair: DomainPair | None, *, has_labels: bool
+) -> list[tuple[set[str], str]]:
+    """Return sets of properties that cannot be told apart, and why."""
+    groups: list[tuple[set[str], str]] = []
+    if pair is None and has_labels:
+        groups.append(({WIREFRAMES, ORDER, LATTICE}, "no domains are given"))
+    if not have_same_axes(sources[0].axes, sources[1].axes):
+        why = "the models are rotated differently and have no common cells"
+        groups.append(({EXTENT, LATTICE, LABELS, DENSITY, GRADE}, why))
+    for number, domains in enumerate(pair.lists if pair else ()):
+        # Hybrids label the blocks of each model by the domains of the other one.
+        other = sources[1 - number]
+        tests = [each.column for _, some in domains.conditions for each in some]
+        lacking = [name for name in dict.fromkeys(tests) if not _has_column(other, name)]
+        if lacking:
+            why = (
+                f"{other.name} has no column {', '.join(lacking)}, which conditions of the "
+                f"{(OLD, NEW)[number]} domains read"
+            )
+            groups.append(({WIREFRAMES, LATTICE}, why))
+    return groups
+
+
 def _factors(
     order: Sequence[str],
     *,
@@ -648,7 +761,7 @@ def _factors(
     has_labels: bool,
     has_density: bool,
     has_grade: bool,
-    same_axes: bool,
+    groups: Sequence[tuple[set[str], str]],
 ) -> tuple[list[Factor], list[Step]]:
     """Return the steps in their order, merged where they cannot be told apart."""
     names = [
@@ -661,26 +774,21 @@ def _factors(
             or (name in (WIREFRAMES, ORDER) and not (has_domains or has_labels))
         )
     ]
-    groups: list[tuple[set[str], str]] = []
-    if not has_domains and has_labels:
-        groups.append(({WIREFRAMES, ORDER, LATTICE}, "one step, because no domains are given"))
-    if not same_axes:
-        what = {EXTENT, LATTICE, DENSITY, GRADE}
-        why = "one step, because the models are rotated differently and have no common cells"
-        if groups:
-            what, why = what | groups.pop()[0], f"{why}, and no domains are given"
-        groups.append((what, why))
     factors: list[Factor] = []
     steps: list[Step] = []
     for name in names:
         if any(name in factor.properties for factor in factors):
             continue
-        own, note = next((group for group in groups if name in group[0]), ({name}, ""))
+        own, reasons = {name}, list[str]()
+        for _ in groups:  # a group may join two others
+            for some, why in groups:
+                if some & own and why not in reasons:
+                    own |= some
+                    reasons.append(why)
         together = [each for each in names if each in own]
-        title = ", ".join(together)
-        # Properties without a step of their own become new with the lattice.
-        factors.append(Factor(title, frozenset(together)))
-        steps.append(Step(title, note if len(together) > 1 else ""))
+        factors.append(Factor(", ".join(together), frozenset(together)))
+        note = f"one step, because {', and '.join(reasons)}" if len(together) > 1 else ""
+        steps.append(Step(factors[-1].name, note))
     return _complete(factors), steps
 
 
@@ -698,11 +806,10 @@ def _moves(
     """Return the volumes by old and new label; different labels come first."""
     rank = {label: place for place, label in enumerate(order)}
     keys = sorted(moves, key=lambda key: (key[0] == key[1], rank[key[0]], rank[key[1]]))
+    volumes = [Fraction(moves[key], ONE) * unit for key in keys]
     return tuple(
-        VolumeMove(
-            pair.names[old], pair.names[new], _rounded(Fraction(moves[old, new], ONE) * unit)
-        )
-        for old, new in keys
+        VolumeMove(pair.names[old], pair.names[new], _rounded(exact), exact)
+        for (old, new), exact in zip(keys, volumes, strict=True)
     )
 
 
@@ -740,8 +847,9 @@ def _changed_blocks(pair: ModelPair, drawn: Drawn, domains: DomainPair | None) -
         for each, covered in zip(faces, (drawn.new_covered, drawn.covered), strict=True)
     ]
     added, removed = (np.flatnonzero(share < _COVERED) for share in shares)
-    parts = [(1, block, moved), (1, added, [code(f"only in {new.name}")] * len(added))]
-    parts.append((0, removed, [code(f"only in {old.name}")] * len(removed)))
+    parts = [(1, block, moved)]
+    for number, rows in ((1, added), (0, removed)):
+        parts.append((number, rows, [code(f"{pair.models[number].name} only") for _ in rows]))
     owners = [pair.models[number] for number, *_ in parts]
     return ChangedBlocks(
         np.concatenate(

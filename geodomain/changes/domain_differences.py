@@ -116,8 +116,15 @@ class DomainsDifference:
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        rows = [[each.domain or "(list)", each.key, each.sentence] for each in self.changes]
+        _, rows = self.table()
         return html_table("Domains", rows, notes=[self.sentence])
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return a tuple: the headings, and the cells of a row for each change."""
+        headings = ["domain", "key", "can change", "what changed"]
+        return headings, [
+            [each.domain or "(list)", each.key, each.effect, each.sentence] for each in self.changes
+        ]
 
 
 def domains_difference(old: DomainsLike, new: DomainsLike) -> DomainsDifference:
@@ -137,11 +144,15 @@ def domains_difference(old: DomainsLike, new: DomainsLike) -> DomainsDifference:
     DomainError, MeshError, OSError
         As `geodomain.read_domains` and `geodomain.read_mesh`.
     """
-    (before, _), (after, _) = drawn_source(old), drawn_source(new)
+    (old_list, _), (new_list, _) = drawn_source(old), drawn_source(new)
+    before, after = _ranked(old_list), _ranked(new_list)
+    renamed = _renamed(before, after)
+    old_names = {name: unit for unit, name in renamed.items()}
+    after = {old_names.get(name, name): unit for name, unit in after.items()}
     meshes: list[WireframeDifference] = []
     changes = [
-        *_settings(before, after),
-        *_presence(before, after),
+        *_settings(old_list, new_list),
+        *_presence(before, after, renamed),
         *_priority(before, after),
         *_units(before, after, meshes),
     ]
@@ -225,38 +236,52 @@ def name_of_unit(thing: Domain | Stack) -> str:
     return thing.name if isinstance(thing, Domain) else thing.title
 
 
-def _presence(old: Domains, new: Domains) -> Iterator[DomainChange]:
-    """Yield the domains that were renamed, removed and added."""
-    before, after = _ranked(old), _ranked(new)
-    gone = {name: unit for name, unit in before.items() if name not in after}
+def _renamed(before: dict[str, _Unit], after: dict[str, _Unit]) -> dict[str, str]:
+    """Return the new name of each domain and stack that has another name, and the same meshes."""
     come = {name: unit for name, unit in after.items() if name not in before}
-    for name, unit in gone.items():
-        renamed = next(
-            (each for each in come.values() if _is_renamed(unit.thing, each.thing)), None
-        )
-        if renamed is not None:
-            del come[renamed.name]
-            text = f"{name} is called {renamed.name} now, and has the same meshes and keys"
-            yield DomainChange(name, "name", name, renamed.name, "labels", text)
-        else:
-            text = f"{name} is removed; it had priority {unit.rank} of {len(before)}"
-            yield DomainChange(name, "removed", str(unit.rank), "", "labels", text)
-    for name, unit in come.items():
-        text = f"{name} is new, with priority {unit.rank} of {len(after)}"
-        yield DomainChange(name, "added", "", str(unit.rank), "labels", text)
+    renamed: dict[str, str] = {}
+    for name, unit in before.items():
+        if name not in after:
+            same = (each for each in come.values() if _is_renamed(unit.thing, each.thing))
+            other = next(same, None)
+            if other is not None:
+                renamed[name] = other.name
+                del come[other.name]
+    return renamed
 
 
 def _is_renamed(old: Domain | Stack, new: Domain | Stack) -> bool:
-    """Return whether two domains differ only by name, code and colour."""
-    if not isinstance(old, Domain) or not isinstance(new, Domain):
+    """Return whether two domains or stacks differ only by names, codes and colours."""
+    if type(old) is not type(new):
         return False
-    changes = _keys(old, new, "", ("name", "meshes", "code", "colour"))
-    return next(changes, None) is None and have_same_meshes(old.meshes, new.meshes)
+    without = ("name", "layers", "meshes", "surfaces", "code", "codes", "colour", "colours")
+    surfaces = _surfaces(old), _surfaces(new)
+    return (
+        next(_keys(old, new, "", without), None) is None
+        and len(surfaces[0]) == len(surfaces[1])
+        and all(have_same_meshes(*pair) for pair in zip(*surfaces, strict=True))
+    )
 
 
-def _priority(old: Domains, new: Domains) -> Iterator[DomainChange]:
+def _presence(
+    before: dict[str, _Unit], after: dict[str, _Unit], renamed: dict[str, str]
+) -> Iterator[DomainChange]:
+    """Yield the domains that were renamed, removed and added; `after` has their old names."""
+    for name, unit in before.items():
+        if name in renamed:
+            text = f"{name} is called {renamed[name]} now, with the same meshes"
+            yield DomainChange(name, "name", name, renamed[name], "labels", text)
+        elif name not in after:
+            text = f"{name} is removed; it had priority {unit.rank} of {len(before)}"
+            yield DomainChange(name, "removed", str(unit.rank), "", "labels", text)
+    for name, unit in after.items():
+        if name not in before:
+            text = f"{name} is new, with priority {unit.rank} of {len(after)}"
+            yield DomainChange(name, "added", "", str(unit.rank), "labels", text)
+
+
+def _priority(before: dict[str, _Unit], after: dict[str, _Unit]) -> Iterator[DomainChange]:
     """Yield the pairs of domains whose priority is reversed."""
-    before, after = _ranked(old), _ranked(new)
     common = [name for name in before if name in after]
     for first, second in combinations(common, 2):
         if after[first].rank < after[second].rank:
@@ -291,9 +316,10 @@ def _box(thing: Domain | Stack) -> Floats:
     return thing.bounds
 
 
-def _units(old: Domains, new: Domains, meshes: list[WireframeDifference]) -> Iterator[DomainChange]:
+def _units(
+    before: dict[str, _Unit], after: dict[str, _Unit], meshes: list[WireframeDifference]
+) -> Iterator[DomainChange]:
     """Yield the changes of keys and meshes of the domains in both lists; collect the meshes."""
-    before, after = _ranked(old), _ranked(new)
     compared: dict[tuple[int, int], WireframeDifference] = {}
     for name, unit in before.items():
         if name not in after:
@@ -301,25 +327,30 @@ def _units(old: Domains, new: Domains, meshes: list[WireframeDifference]) -> Ite
         now = after[name].thing
         without = ("name", "meshes", "surfaces", "layers")
         yield from _keys(unit.thing, now, name, without)
-        yield from _mesh_changes(name, _tiles(unit.thing), _tiles(now), compared)
+        pairs = list(zip(_surfaces(unit.thing), _surfaces(now), strict=True))
+        for place, pair in enumerate(pairs, 1):
+            where = f" of surface {place}" * isinstance(now, Stack)
+            yield from _mesh_changes(name, where, *pair, compared)
     meshes += [each for each in compared.values() if not each.is_same]
 
 
-def _tiles(thing: Domain | Stack) -> list[Mesh]:
-    """Return the meshes of a domain, or of all surfaces of a stack."""
-    if isinstance(thing, Domain):
-        return list(thing.meshes)
-    return [mesh for tiles in thing.surfaces for mesh in tiles]
+def _surfaces(thing: Domain | Stack) -> list[tuple[Mesh, ...]]:
+    """Return the meshes of each surface of a stack, or the meshes of a domain as the only item."""
+    return [
+        tuple(each) for each in ([thing.meshes] if isinstance(thing, Domain) else thing.surfaces)
+    ]
 
 
 def _mesh_changes(
     name: str,
+    where: str,
     old: Sequence[Mesh],
     new: Sequence[Mesh],
     compared: dict[tuple[int, int], WireframeDifference],
 ) -> Iterator[DomainChange]:
     """Yield a change for each mesh of a domain that is added, removed, renamed or different.
 
+    `where` is the surface of a stack that has the meshes, in words; empty for a domain.
     Meshes are matched by name. If one mesh on each side is left over, these two are compared.
     """
     for before, after in _matched(old, new):
@@ -327,7 +358,7 @@ def _mesh_changes(
             mesh, word = (after, "added") if before is None else (before, "removed")
             assert mesh is not None
             names = ("", mesh.name) if before is None else (mesh.name, "")
-            text = f"{name}: the mesh {mesh.name} is {word}"
+            text = f"{name}: the mesh {mesh.name}{where} is {word}"
             yield DomainChange(name, "mesh", *names, "labels", text)
             continue
         key = id(before), id(after)
@@ -335,10 +366,12 @@ def _mesh_changes(
             compared[key] = wireframe_difference(before, after)
         result = compared[key]
         if not result.is_same:
-            text = f"{name}: the mesh changed, {result.sentence}"
+            text = f"{name}: the mesh{where} changed, {result.sentence}"
             yield DomainChange(name, "mesh", before.name, after.name, "labels", text)
         elif before.name != after.name:
-            text = f"{name}: the mesh {before.name} is called {after.name} now, and is the same"
+            text = (
+                f"{name}: the mesh {before.name}{where} is called {after.name} now, and is the same"
+            )
             yield DomainChange(name, "mesh", before.name, after.name, "nothing", text)
 
 

@@ -19,6 +19,7 @@ from geodomain.changes.attribution import (
     Sums,
     Version,
     hybrid_of,
+    require_number,
     require_range,
     sum_of_blocks,
     volume_parts,
@@ -32,7 +33,7 @@ from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import ConditionCounts, Domains, allowed_rows
 from geodomain.domains.stack import Stack
-from geodomain.errors import DomainError, TableError, counted, warn
+from geodomain.errors import DomainError, TableError, counted, shown, warn
 from geodomain.formats.blocks import BlockFile, Rows, open_model, read_columns
 from geodomain.formats.grids import GridModel
 from geodomain.inputs import is_grid
@@ -437,10 +438,13 @@ def read_version(
         gathering.add(points, sizes, cells.__getitem__, slice(None))
         result, times = gathering.model(name, frame.axes, partial(_no_sizes, name)), 1
     if not len(result.points):
-        message = (
-            f"{result.name} has no block with a centroid and a size above 0, so there is nothing "
-            "to compare: name the size columns, or give the sizes, with dx=, dy= and dz="
-        )
+        message = f"{result.name} has no rows, so there is nothing to compare"
+        if result.left_out:
+            message = (
+                f"none of the {counted(result.left_out, 'row')} of {result.name} has a centroid "
+                "and a size above 0, so there is nothing to compare: check the columns of "
+                "coordinates, or give the sizes with dx=, dy= and dz="
+            )
         raise TableError(message)
     if not result.is_turned:
         require_known_turn(result.points, result.sizes, frame, result.name, "compared")
@@ -473,6 +477,8 @@ def _no_sizes(name: str, _: Floats) -> NoReturn:
 
 def _checked(model: ReadModel, wanted: Wanted) -> Tonnage:
     """Raise the errors of `tonnes` about a model; return its checks of densities and grades."""
+    if not isinstance(wanted.density, str):
+        require_number(wanted.density)
     for name, values in model.numbers.items():
         require_range(values, name, model.name, model.rows)
     tonnage = Tonnage(replace(wanted, cutoffs=()))
@@ -560,6 +566,7 @@ class ModelPair:
         self.models, self.wanted, self._domains = (old, new), wanted, domains
         self._rename = rename or {}
         self._numbers: dict[str, int] = {}
+        self._seen: set[str] = set()
         self.files = [self._of_file(number) for number in (0, 1)]
         by_domains = [
             {key: self._numbered(names)[codes] for key, (names, codes) in each.by_domains.items()}
@@ -567,6 +574,7 @@ class ModelPair:
         ]
         self.versions = [self._version(number, by_domains[number]) for number in (0, 1)]
         self.names = [*self._numbers]
+        self._require_renamed()
         self.shape = Shape(len(self.names), len(wanted[0].cutoffs) + 1, len(wanted[0].grades))
         self.overlays = have_same_axes(old.axes, new.axes)
         self.same_blocks = np.array_equal(old.points, new.points) and np.array_equal(
@@ -576,9 +584,20 @@ class ModelPair:
 
     def _numbered(self, texts: Sequence[str]) -> Places:
         """Return the number of each label; a new label gets the next number."""
+        self._seen.update(texts)
         names = [self._rename.get(text, text) for text in texts]
         numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
         return np.array(numbers, np.intp)
+
+    def _require_renamed(self) -> None:
+        """Raise TableError for a new name of a label that does not occur."""
+        for name in self._rename.keys() - self._seen:
+            labels = ", ".join(shown(text) for text in sorted(self._seen - {""}))
+            message = (
+                f"rename= has {shown(name)}, and no block of {self.models[0].name} has this label: "
+                f"the labels are {labels or 'missing'}"
+            )
+            raise TableError(message)
 
     def _of_file(self, number: int) -> Places | None:
         """Return the labels in a file; codes of domains are replaced by their names."""
@@ -611,7 +630,11 @@ class ModelPair:
             cut = grades[wanted.grades.index(wanted.cut)]
             above = np.searchsorted(wanted.cutoffs, cut, side="right")
             steps = np.where(np.isnan(cut), 0, above)
-        return Version(labels, density, grades, steps)
+        in_file = self.files[number]
+        edited = None
+        if self._domains is not None and in_file is not None:
+            edited = in_file, labels[bool(number), bool(number)]
+        return Version(labels, density, grades, steps, edited)
 
     def own_labels(self, number: int) -> Places:
         """Return the labels of a model by its own domains, or those in its file."""
@@ -644,41 +667,33 @@ class ModelPair:
             The changed blocks, if asked for.
         """
         wanted = {state: hybrid_of(state) for state in states}
-        first, last = hybrid_of(()), hybrid_of(PROPERTIES)
+        ends = [hybrid_of(()), hybrid_of(PROPERTIES)]
+        by_domains = [end._replace(labels=None) for end in ends]
         running = HybridSums(
-            self.versions[0], self.versions[1], self.shape, {*wanted.values(), first, last}
+            self.versions[0], self.versions[1], self.shape, {*wanted.values(), *ends, *by_domains}
         )
         moves, drawn = self._run(running, tracks=tracks)
-        faces = self.overlay.first, self.overlay.second
-        whole = [
-            sum_of_blocks(
-                self.versions[number], volume_parts(faces[number].lengths()),
-                self.own_labels(number), self.shape,
+        # Parts of blocks outside the other model, by the labels in the file and by its domains.
+        outside = [
+            (
+                self._whole(number, self.shown_labels(number)) - running.sums[ends[number]],
+                self._whole(number, self.own_labels(number)) - running.sums[by_domains[number]],
             )
             for number in (0, 1)
-        ]  # fmt: skip
-        outside = [whole[0] - running.sums[first], whole[1] - running.sums[last]]
-        unexplained = [self._unexplained(number, whole[number]) for number in (0, 1)]
-        return (
-            {
-                state: running.sums[hybrid]
-                + outside[EXTENT in state]
-                + unexplained[LABELS in state]
-                for state, hybrid in wanted.items()
-            },
-            moves,
-            drawn,
-        )
+        ]
+        result = {}
+        for state, hybrid in wanted.items():
+            by_file, own = outside[EXTENT in state]
+            same = (EXTENT in state) == (LABELS in state)
+            result[state] = running.sums[hybrid] + (by_file if same else own)
+        return result, moves, drawn
 
-    def _unexplained(self, number: int, whole: Sums) -> Sums:
-        """Return the sums by the labels in a file minus those by its domains."""
-        own = self.files[number]
-        if self._domains is None or own is None:
-            return self.shape.zero()
+    def _whole(self, number: int, labels: Places) -> Sums:
+        """Return the sums over all blocks of a model, by these labels."""
         faces = self.overlay.second if number else self.overlay.first
-        parts = volume_parts(faces.lengths())
-        result: Sums = sum_of_blocks(self.versions[number], parts, own, self.shape) - whole
-        return result
+        return sum_of_blocks(
+            self.versions[number], volume_parts(faces.lengths()), labels, self.shape
+        )
 
     def _run(
         self, running: HybridSums, *, tracks: bool

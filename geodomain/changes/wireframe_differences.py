@@ -95,8 +95,8 @@ class WireframeDifference:
     old, new : str
         Names of the two versions.
     old_triangles, new_triangles, same_triangles : int
-        Numbers of triangles of each version, and of the new triangles whose three corners are, bit
-        for bit, those of an old triangle.
+        Numbers of triangles of each version, and of the pairs of an old and a new triangle whose
+        three corners are the same bit for bit.
     old_volume, new_volume : float or None
         Volume of each version, as in `volume_report`; None if it encloses none.
     gained, lost : float or None
@@ -110,6 +110,8 @@ class WireframeDifference:
         new one. None if every triangle of a version is in the other version, too.
     note : str
         The reason for missing volumes, or "".
+    turned_triangles : int
+        Number of the same triangles that face the other way.
     """
 
     old: str
@@ -125,11 +127,13 @@ class WireframeDifference:
     from_new: Farthest | None
     from_old: Farthest | None
     note: str = ""
+    turned_triangles: int = 0
 
     @property
     def is_same(self) -> bool:
-        """Whether both versions have the same triangles, in any order."""
-        return self.old_triangles == self.new_triangles == self.same_triangles
+        """Whether both versions have the same triangles, facing the same way, in any order."""
+        same = self.old_triangles == self.new_triangles == self.same_triangles
+        return same and not self.turned_triangles
 
     @property
     def farthest(self) -> Farthest | None:
@@ -147,7 +151,14 @@ class WireframeDifference:
             parts.append(f"gained {rounded(self.gained, 6)}, lost {rounded(self.lost, 6)}")
         if (far := self.farthest) is not None:
             parts.append(f"greatest distance {_distance(far)} at {_place(far.place)}")
-        parts.append(f"{self.same_triangles:,} of {self.new_triangles:,} triangles are the same")
+        counts = f"{self.new_triangles:,}"
+        if self.old_triangles != self.new_triangles:
+            counts = f"{self.old_triangles:,} old and {counts} new"
+        turned = f", and {self.turned_triangles:,} of these face the other way"
+        parts.append(
+            f"{self.same_triangles:,} of {counts} triangles are the same"
+            + turned * bool(self.turned_triangles)
+        )
         return f"{self.old} -> {self.new}: {'; '.join(parts)}"
 
     def as_dict(self) -> dict[str, object]:
@@ -164,8 +175,8 @@ class WireframeDifference:
 
     def __str__(self) -> str:
         """Return volumes and distances, and a table of the shells."""
-        headings, *rows = self._table()
-        return in_lines([self.sentence, *text_table([headings, *rows], names=2), *self._notes()])
+        headings, rows = self.table()
+        return in_lines([self.sentence, *text_table([headings, *rows], names=2), *self.notes])
 
     def __repr__(self) -> str:
         """Return the difference in one line."""
@@ -173,13 +184,14 @@ class WireframeDifference:
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        headings, *rows = self._table()
-        notes = [self.sentence, *self._notes()]
+        headings, rows = self.table()
+        notes = [self.sentence, *self.notes]
         return html_table("Wireframes", rows, headings=headings, notes=notes)
 
-    def _table(self) -> list[list[str]]:
-        """Return the cells of the table; the first row holds the headings."""
-        rows = [["version", "shell", "triangles", "volume", "lost", "gained", "centre"]]
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return a tuple: the headings, and the cells of the rows with rounded numbers."""
+        headings = ["version", "shell", "triangles", "volume", "lost", "gained", "centre"]
+        rows = []
         for each in self.shells:
             changed = rounded(each.changed, _DIGITS)
             moved = [changed, ""] if each.version == "old" else ["", changed]
@@ -193,19 +205,22 @@ class WireframeDifference:
         ):
             cells = ["" if value is None else rounded(value, _DIGITS) for value in volumes]
             rows.append([name, "all", f"{triangles:,}", *cells, ""])
-        return rows
+        return headings, rows
 
-    def _notes(self) -> Iterator[str]:
-        """Yield lines below the table: the distances, and the reason for missing volumes."""
+    @property
+    def notes(self) -> list[str]:
+        """Lines below the table: the distances, and the reason for missing volumes."""
+        lines = []
         pairs = ((self.new, self.old, self.from_new), (self.old, self.new, self.from_old))
         for first, second, far in pairs:
             if far is not None:
-                yield (
+                lines.append(
                     f"greatest distance from {first} to {second}: {_distance(far)}, from "
                     f"{_place(far.place)} to {_place(far.nearest)}"
                 )
         if self.note:
-            yield f"volumes: {self.note}"
+            lines.append(f"volumes: {self.note}")
+        return lines
 
 
 def _distance(far: Farthest) -> str:
@@ -236,8 +251,8 @@ def wireframe_difference(old: MeshLike, new: MeshLike) -> WireframeDifference:
         If a mesh has no triangle.
     """
     before, after = as_mesh(old), as_mesh(new)
-    in_new, in_old = _same_triangles(before, after)
-    volumes, note = _volumes(before, after, same=bool(in_new.all() and in_old.all()))
+    same = _same_triangles(before, after)
+    volumes, note = _volumes(before, after, same=same.number == len(before.triangles))
     names = before.name, after.name
     if names[0] == names[1]:
         names = f"the old {names[0]}", f"the new {names[1]}"
@@ -245,37 +260,69 @@ def wireframe_difference(old: MeshLike, new: MeshLike) -> WireframeDifference:
         *names,
         len(before.triangles),
         len(after.triangles),
-        int(in_old.sum()),
+        same.number,
         volumes.old,
         volumes.new,
         volumes.gained,
         volumes.lost,
         volumes.shells,
-        greatest_distance(after, before, ~in_old),
-        greatest_distance(before, after, ~in_new),
+        greatest_distance(after, before, ~same.in_old),
+        greatest_distance(before, after, ~same.in_new),
         note,
+        same.turned,
     )
 
 
-def _same_triangles(old: Mesh, new: Mesh) -> tuple[Bools, Bools]:
-    """Return masks of the triangles of each mesh whose three corners are those of the other's."""
+class _Same(NamedTuple):
+    """Triangles of two meshes with the same corners.
 
-    def keys(mesh: Mesh) -> NDArray[np.void]:
-        corners = mesh.vertices[mesh.triangles] + 0.0  # -0.0 becomes 0.0
-        order = np.lexsort(corners.transpose(2, 0, 1)[::-1], axis=-1)
-        sorted_corners = np.take_along_axis(corners, order[:, :, None], axis=1)
-        flat = np.ascontiguousarray(sorted_corners.reshape(len(corners), 9))
-        return flat.view(np.dtype((np.void, 72))).reshape(-1)
+    `in_new` and `in_old` are masks of the old and of the new triangles that the other mesh has.
+    `number` counts the pairs, each triangle in one pair, and `turned` of those that face
+    opposite ways.
+    """
 
-    first, second = keys(old), keys(new)
-    return np.isin(first, second), np.isin(second, first)
+    in_new: Bools
+    in_old: Bools
+    number: int
+    turned: int
+
+
+def _same_triangles(old: Mesh, new: Mesh) -> _Same:
+    """Find the triangles whose three corners are, bit for bit, those of the other mesh."""
+    corners = (
+        np.concatenate([mesh.vertices[mesh.triangles] for mesh in (old, new)]) + 0.0
+    )  # no -0.0
+    order = np.lexsort(corners.transpose(2, 0, 1)[::-1], axis=-1)
+    sorted_corners = np.take_along_axis(corners, order[:, :, None], axis=1)
+    flat = np.ascontiguousarray(sorted_corners.reshape(len(corners), 9))
+    keys = flat.view(np.dtype((np.void, 72))).reshape(-1)
+    numbers = np.unique(keys, return_inverse=True)[1].reshape(-1)
+    # An even permutation of the corners faces the same way.
+    faces_back = (order[:, 1] - order[:, 0]) % 3 == 2
+    first = len(old.triangles)
+
+    def common(numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+        size = int(numbers.max(initial=-1)) + 1
+        sides = (numbers[:first], numbers[first:])
+        return np.minimum(*(np.bincount(side, minlength=size) for side in sides))
+
+    shared = common(numbers)
+    count, alike = int(shared.sum()), int(common(2 * numbers + faces_back).sum())
+    mask = shared[numbers] > 0
+    return _Same(mask[:first], mask[first:], count, count - alike)
 
 
 def have_same_meshes(old: Sequence[Mesh], new: Sequence[Mesh]) -> bool:
     """Return whether two lists of meshes have the same triangles, mesh by mesh."""
     return len(old) == len(new) and all(
-        mask.all() for pair in zip(old, new, strict=True) for mask in _same_triangles(*pair)
+        len(a.triangles) == len(b.triangles) == same.number and not same.turned
+        for a, b in zip(old, new, strict=True)
+        for same in [_same_triangles(a, b)]
     )
+
+
+# Volumes below this share of the box of a shell are rounding errors of sums.
+_ROUNDING = 1e-12
 
 
 class _Volumes(NamedTuple):
@@ -303,21 +350,23 @@ def _volumes(old: Mesh, new: Mesh, *, same: bool) -> tuple[_Volumes, str]:
         ("new", new, old, solids[0]),
     ):
         total = 0.0
-        for number, part in enumerate(_outer_shells(mesh), 1):
-            common = part.volume if same else overlap_volume(part, other, solid)
-            outside = max(part.volume - common, 0.0)
+        for number, (part, volume) in enumerate(_outer_shells(mesh), 1):
+            common = volume if same else overlap_volume(part, other, solid)
+            outside = volume - common
+            if outside < _ROUNDING * float(np.prod(np.diff(part.bounds, axis=0))):
+                outside = 0.0
             centre = part.vertices[part.triangles].reshape(-1, 3)
             x, y, z = ((centre.min(axis=0) + centre.max(axis=0)) / 2).tolist()
             shells.append(
-                ShellChange(version, number, len(part.triangles), part.volume, outside, x, y, z)
+                ShellChange(version, number, len(part.triangles), volume, outside, x, y, z)
             )
             total += outside
         changed.append(total)
     return _Volumes(whole[0], whole[1], changed[1], changed[0], tuple(shells)), ""
 
 
-def _outer_shells(mesh: Mesh) -> Iterator[Mesh]:
-    """Yield each shell that adds volume, together with the voids in it, as a mesh."""
+def _outer_shells(mesh: Mesh) -> Iterator[tuple[Mesh, float]]:
+    """Yield each shell that adds volume, together with the voids in it, and the volume of both."""
     report = volume_report(mesh)
     component, _ = facing(mesh, vertex_fans(mesh.vertices, mesh.triangles))
     kinds = [shell.counts for shell in report.shells]
@@ -329,7 +378,10 @@ def _outer_shells(mesh: Mesh) -> Iterator[Mesh]:
             owner[number] = _innermost(_part(mesh, component == number), parts)
     for number in outer:
         own = [void for void, holder in owner.items() if holder == number]
-        yield _part(mesh, np.isin(component, own)) if len(own) > 1 else parts[number]
+        # A void may face either way, so signed volumes would not do.
+        voids = sum(report.shells[void].volume for void in own if void != number)
+        part = _part(mesh, np.isin(component, own)) if len(own) > 1 else parts[number]
+        yield part, report.shells[number].volume - voids
 
 
 def _part(mesh: Mesh, mask: Bools) -> Mesh:

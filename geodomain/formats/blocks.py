@@ -27,7 +27,7 @@ from geodomain.formats.registry import (
     Head,
     block_outputs,
     format_of_blocks,
-    format_of_meshes,
+    format_of_wireframe,
     is_workbook_name,
     kind_of,
     loaded,
@@ -474,13 +474,7 @@ def converts_blocks(source: str, output: Path) -> bool:
         return True
     with place.open("rb") as file:
         head = Head(file.read(HEAD), place.suffix.lower(), place.stat().st_size)
-    looks = format_of_meshes(head)
-    if looks is None:
-        return True
-    # Tables may resemble some formats.
-    return (
-        looks.sure is not None and not looks.sure(head) and head.extension not in looks.extensions
-    )
+    return format_of_wireframe(head) is None
 
 
 def gathered(source: str, options: TableOptions) -> Blocks:

@@ -374,6 +374,12 @@ class CellModel:
         return ArrayColumn(self._store.values(column)[where], name, self._rule.of(name), first)
 
 
+def without_geometry(options: TableOptions) -> TableOptions:
+    """Return options without those for coordinates, sizes and rotation of a table."""
+    rest = {name: own for name, own in options._asdict().items() if name not in _NOT_OF_CELLS}
+    return TableOptions(**rest)
+
+
 def refuse_columns(path: str, options: TableOptions) -> None:
     """Refuse options for coordinates and sizes, because the cells have their own geometry."""
     stated = [name for name, value in options._asdict().items() if value is not None]

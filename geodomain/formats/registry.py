@@ -451,6 +451,14 @@ def format_of_meshes(head: Head) -> Format | None:
     return form or next((e for e in plugged_in() if e.reads_meshes and _signed(e, head)), None)
 
 
+def format_of_wireframe(head: Head) -> Format | None:
+    """Return the format of a file of wireframes, or None, also for a table that resembles one."""
+    form = format_of_meshes(head)
+    if form is None or head.extension in form.extensions or form.sure is None or form.sure(head):
+        return form
+    return None
+
+
 def format_of_blocks(path: str) -> Format:
     """Return the format of an existing or new file of blocks.
 

@@ -18,7 +18,17 @@ from geodomain.reporting.blocks import Geometry
 from geodomain.reporting.look import NearHoles, Ramp, darker, faces_note
 from geodomain.reporting.planes import AXES, Section
 from geodomain.reporting.sections import cut_blocks, cut_triangles, lines_near, samples_near
-from geodomain.statistics.charts import Axis, Band, Bars, Chart, Line, Word, round_length, ticks
+from geodomain.statistics.charts import (
+    INK,
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Line,
+    Word,
+    round_length,
+    ticks,
+)
 from geodomain.statistics.charts import Panel as ChartPanel
 
 
@@ -650,6 +660,8 @@ def default_sections(
 
 _WIDE, _HIGH = 420, 162
 _LEFT, _RIGHT, _RIGHT_AXIS = 62, 16, 56
+# Space beside the texts of vertical ticks, and the width of their letters.
+_TICK, _LETTER_WIDE = 9, 7
 # Width of a letter of 12 pixels, for legends that wrap.
 _CHARACTER = 6.4
 
@@ -671,18 +683,20 @@ def chart_svg(chart: Chart, name: str, what: str, *, high: int = _HIGH) -> str:
     name = "".join(letter if letter.isalnum() else "-" for letter in name)
     over, top = _chart_head(chart)
     two = any(panel.right is not None for panel in chart.panels)
+    texts = [text for panel in chart.panels for _, text in panel.y.ticks]
+    left = max(_LEFT, _TICK + _LETTER_WIDE * max(map(len, texts), default=0))
     right = _WIDE - (_RIGHT_AXIS if two else _RIGHT)
     if chart.square:
-        right = _LEFT + high
+        right = left + high
     total = sum(panel.share for panel in chart.panels)
     parts = [over]
     top += 8
     for panel in chart.panels:
         top += 22
         foot = top + high * panel.share / total
-        parts.append(_panel(chart, panel, (_LEFT, top, right, foot)))
+        parts.append(_panel(chart, panel, (left, top, right, foot)))
         top = foot
-    parts.append(_x_axis(chart.x, _LEFT, right, top))
+    parts.append(_x_axis(chart.x, left, right, top))
     below = 44 + _slant(chart.x)
     return (
         f'<svg viewBox="0 0 {_WIDE} {top + below:.0f}" role="img" aria-labelledby="{name}" '
@@ -736,11 +750,16 @@ def _chart_head(chart: Chart) -> tuple[str, float]:
 def _legend_mark(mark: Line | Bars, x: float, y: float) -> str:
     if isinstance(mark, Bars):
         return (
-            f'<rect x="{x:.0f}" y="{y - 5:.0f}" width="16" height="10" fill="{mark.colour}" '
+            f'<rect x="{x:.0f}" y="{y - 5:.0f}" width="16" height="10" fill="{_paint(mark)}" '
             f'fill-opacity="{mark.alpha:g}"/>'
         )
-    line = f'<path d="M{x:.0f} {y:.0f}h16" stroke="{mark.colour}" {_stroke(mark)}/>'
+    line = f'<path d="M{x:.0f} {y:.0f}h16" stroke="{_paint(mark)}" {_stroke(mark)}/>'
     return line + _markers(mark, [(x + 8, y)])
+
+
+def _paint(mark: Line | Bars | Band) -> str:
+    """Return the colour of a mark; ink is the colour of text, which is light on a dark page."""
+    return "currentColor" if mark.colour == INK else mark.colour
 
 
 def _stroke(mark: Line) -> str:
@@ -756,7 +775,9 @@ def _markers(mark: Line, places: Sequence[tuple[float, float]]) -> str:
     cap = "round" if mark.marker == "o" else "square"
     path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
     wide = 5 if mark.marker == "o" else 4
-    return f'<path d="{path}" stroke="{mark.colour}" stroke-width="{wide}" stroke-linecap="{cap}"/>'
+    return (
+        f'<path d="{path}" stroke="{_paint(mark)}" stroke-width="{wide}" stroke-linecap="{cap}"/>'
+    )
 
 
 def _panel(chart: Chart, panel: ChartPanel, box: tuple[float, float, float, float]) -> str:
@@ -815,13 +836,13 @@ def _mark_svg(
         places = [at(*pair) for pair in zip(mark.xs, mark.ys, strict=True)]
         drawn = ""
         if mark.dash != "none" and len(places) > 1:
-            drawn = f'<path d="{path(places)}" stroke="{mark.colour}" {_stroke(mark)}/>'
+            drawn = f'<path d="{path(places)}" stroke="{_paint(mark)}" {_stroke(mark)}/>'
         return drawn + _markers(mark, places)
     if isinstance(mark, Band):
         lows = [at(*pair) for pair in zip(mark.xs, mark.lows, strict=True)]
         highs = [at(*pair) for pair in zip(mark.xs, mark.highs, strict=True)]
         area = path([*lows, *reversed(highs)])
-        return f'<path d="{area}z" fill="{mark.colour}" fill-opacity="0.18"/>'
+        return f'<path d="{area}z" fill="{_paint(mark)}" fill-opacity="0.18"/>'
     if isinstance(mark, Word):
         across, up = at(mark.x, mark.y)
         anchor, shift, down = ("end", -7, -4) if mark.left else ("start", 7, 12)
@@ -839,7 +860,7 @@ def _mark_svg(
                 f"M{start + gap / 2:.1f} {base:.1f}V{y:.2f}h{stop - start - gap:.1f}V{base:.1f}z"
             )
     alpha = f' fill-opacity="{mark.alpha:g}"' if mark.alpha < 1 else ""
-    return f'<path class="bars" d="{"".join(bars)}" fill="{mark.colour}"{alpha}/>' if bars else ""
+    return f'<path class="bars" d="{"".join(bars)}" fill="{_paint(mark)}"{alpha}/>' if bars else ""
 
 
 # Degrees by which long texts of ticks are slanted.

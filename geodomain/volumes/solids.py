@@ -169,7 +169,12 @@ def _fault(mesh: Mesh, report: check.MeshReport) -> str:
     if not len(mesh.triangles):
         return "it has no triangles"
     if not report.closed:
-        return f"it is not closed: {report.boundary_edges:,} of its edges have only one triangle"
+        open_edges = report.boundary_edges
+        return "it is not closed: " + (
+            f"{open_edges:,} of its edges have only one triangle"
+            if open_edges
+            else "it has edges with an odd number of triangles"
+        )
     if report.cancelled:
         return "each of its faces occurs an even number of times, and the copies cancel"
     if not report.balanced:

@@ -106,17 +106,21 @@ class Oracle:
             label = self.label(row, is_new["wireframes"], is_new["order"])
             density, grade = sides[is_new["density"]].SG, sides[is_new["grade"]].AU
             self.add(totals, label, volume, density, grade)
+        edits = is_new["labels"]
+        has_file = [self.lists is not None and "domain" in model for model in self.models]
+        for i, j, volume in self.cells if has_file[edits] else ():
+            # The labels in the file replace those of the model's own domains.
+            sides = self.rows[0][i], self.rows[1][j]
+            values = sides[is_new["density"]].SG, sides[is_new["grade"]].AU
+            self.add(totals, sides[edits].domain, volume, *values)
+            self.add(totals, self.label(sides[edits], edits, edits), -volume, *values)
         side = is_new["extent"]
         for row, faces in zip(self.rows[side], self.boxes[side], strict=True):
             covered = [self.common(faces, each) for each in self.boxes[1 - side]]
             volume = math.prod((b - a for a, b in faces), start=Fraction(1)) - sum(covered)
-            self.add(totals, self.label(row, side, side), volume, row.SG, row.AU)
-        side = is_new["labels"]
-        if self.lists is not None and "domain" in self.models[side]:
-            for row, faces in zip(self.rows[side], self.boxes[side], strict=True):
-                volume = math.prod((b - a for a, b in faces), start=Fraction(1))
-                self.add(totals, row.domain, volume, row.SG, row.AU)
-                self.add(totals, self.label(row, side, side), -volume, row.SG, row.AU)
+            of_file = side == edits and has_file[side]
+            label = row.domain if of_file else self.label(row, side, side)
+            self.add(totals, label, volume, row.SG, row.AU)
         return totals
 
 
@@ -482,6 +486,18 @@ def test_models_with_the_same_rotation_are_overlaid() -> None:
     assert "centroids along their axes are rounded to 1e-6" in str(result)
 
 
+def test_a_rotated_table_and_a_grid_that_states_its_rotation(tmp_path: Path) -> None:
+    grid = _turned_grid()
+    centres = grid.cell_centers().points
+    table = pd.DataFrame(centres, columns=["X", "Y", "Z"]).assign(DX=2, DY=2, DZ=2)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    for models in ((tmp_path / "table.csv", grid), (grid, tmp_path / "table.csv")):
+        result = diff(*models, frame="z=30")
+        assert [row.volume for row in result.totals if not row.is_level] == pytest.approx([0, 0, 0])
+    with pytest.raises(TableError, match="frame= does not apply"):
+        diff(grid, grid, frame="z=30")
+
+
 def test_columns_of_the_new_model_may_have_other_names() -> None:
     old, new = labelled(8)
     plain = diff(old, new, density="SG", grade="AU", cutoff=0.5)
@@ -532,6 +548,62 @@ def test_renamed_labels_are_summed_under_their_new_name() -> None:
     plain = diff(*files, density="SG")
     other = files[0].assign(domain=files[0]["domain"].replace("ORE", "OLD ORE"))
     assert diff(other, files[1], density="SG", rename={"OLD ORE": "ORE"}).rows == plain.rows
+
+
+def test_edited_labels_have_the_densities_of_their_step() -> None:
+    """A domain that is emptied by hand has no tonnes before its blocks get new densities."""
+    old = pair(2)[0].assign(SG=2.0)
+    everywhere = Domains([Domain("ORE", box((-99, -99, -99), (99, 99, 99)))], background="WASTE")
+    new = old.assign(SG=3.0, domain="WASTE")
+    result = diff(old, new, domains=(everywhere, everywhere), density="SG", grade="AU")
+    ore = {row.step: row.tonnes for row in result.rows if row.domain == "ORE"}
+    assert ore["labels"] == -ore["old"] and ore["density"] == ore["new"] == 0
+
+
+def test_labels_in_one_model_only_are_not_used() -> None:
+    old, new = labelled(3)
+    for models in ((old.drop(columns="domain"), new), (old, new.drop(columns="domain"))):
+        result = diff(*models, density="SG", grade="AU")
+        assert [step.name for step in result.steps] == ["extent", "lattice", "density", "grade"]
+        assert result.domains == [""] and "so the labels of the" in str(result)
+        add_up(result)
+
+
+def test_conditions_on_a_column_that_one_model_lacks_merge_steps() -> None:
+    old, new = pair(4)
+    new["ROCK"] = np.where(new.Z > 3, "OX", "FR")
+    lists = [
+        Domains([Domain("A", box((0, 0, 0), (6, 6, 6)), only_if=condition)], background="B")
+        for condition in ({}, {"rock": "OX"})
+    ]
+    result = diff(old, new, domains=(lists[0], lists[1]), density="SG")
+    names = [step.name for step in result.steps]
+    assert names == ["extent", "wireframes, lattice", "order", "density"]
+    assert "the old table has no column rock, which conditions of the new domains" in str(result)
+    add_up(result)
+    turned = diff(new, old, domains=(lists[1], lists[0]), density="SG")
+    assert turned.totals[0].exact == next(r.exact for r in result.totals if r.step == "new")
+
+
+def test_a_column_that_the_new_model_lacks_is_named() -> None:
+    old, new = labelled(3)
+    for column, keyword in (("SG", "new_density="), ("AU", "new_grade=")):
+        with pytest.raises(TableError, match=f"no column '{column}', and the old .* {keyword}"):
+            diff(old, new.drop(columns=column), density="SG", grade="AU")
+
+
+def test_models_apart_are_told() -> None:
+    old, new = labelled(3)
+    with pytest.warns(GeodomainWarning, match="the whole difference is in the step extent"):
+        result = diff(old, new.assign(X=new.X + 500), density="SG", grade="AU")
+    assert {row.step for row in result.totals if row.tonnes and not row.is_level} == {
+        "extent", "difference"
+    }  # fmt: skip
+
+
+def test_labels_by_centroids_are_stated() -> None:
+    lists = domains_of(0), domains_of(1)
+    assert "domains label blocks by their centroids" in str(diff(*pair(1), domains=lists))
 
 
 def test_models_without_labels_have_totals() -> None:
@@ -604,6 +676,15 @@ def refusals(tmp_path: Path) -> Iterator[tuple[list[object], int, str]]:
     bare = tmp_path / "bare.csv"
     pd.read_csv(old).drop(columns="domain").to_csv(bare, index=False)
     yield [old, new, "--grade", "AU"], 2, "--grade needs --density"
+    yield [old, new, "--density-unit", "t/m3"], 2, "--density-unit needs --density"
+    yield [old, new, "--new-density", "3"], 2, "--new-density needs --density"
+    yield [old, new, "--density", "1e300"], 3, "density of all blocks is 1e+300, and exact sums"
+    yield [old, new, "--title", "March"], 2, "--title needs --report"
+    yield [old, new, "--rule", "winding"], 2, "--rule needs the domains of both models"
+    yield [old, new, "--weld", "0.1"], 2, "--weld needs the domains of both models"
+    yield [listed, listed, "--column", "X"], 2, "--column is for block models"
+    yield [listed, listed, "--rule", "winding"], 2, "--rule is for block models"
+    yield [listed, listed, "--frame", "z=3"], 2, "--frame is for block models"
     yield [old, new, "--domains", listed], 2, "give --domains twice"
     yield [old, listed], 2, "the new one is a list of domains"
     yield [listed, listed, "--density", "SG"], 2, "--density is for block models"
@@ -611,7 +692,16 @@ def refusals(tmp_path: Path) -> Iterator[tuple[list[object], int, str]]:
     yield [old, new, "--steps", ",".join(STEPS), "--average-orders"], 2, "give only one of them"
     yield [old, new, "--density", "NONE"], 3, "old.csv has no column 'NONE'"
     yield [old, new, "--density", "SG", "--grade", "AU", "--new-grade", "CU=X"], 2, "must rename"
-    yield [old, bare], 3, "name its label column with --new-column"
+    empty = tmp_path / "empty.csv"
+    pd.read_csv(old).head(0).to_csv(empty, index=False)
+    yield [old, empty], 3, "empty.csv has no rows, so there is nothing to compare"
+    collar = tmp_path / "collar.csv"  # resembles strings of Surpac
+    collar.write_text("BHID,XCOLLAR,YCOLLAR,ZCOLLAR,LENGTH\n0,4.5,0.0,99.7,79.1\n1,35.6,0,112,98\n")
+    yield [collar, collar], 3, "collar.csv has no complete set of centroid columns"
+    flat = tmp_path / "flat.csv"
+    pd.read_csv(old).assign(DZ=0).to_csv(flat, index=False)
+    yield [old, flat], 3, "rows of flat.csv has a centroid and a size above 0"
+    yield [old, new, "--rename", "OER=ORE"], 3, "--rename has 'OER', and no block of old.csv has"
     yield [old, tmp_path / "none.csv"], 4, "No such file"
     yield ["-", new], 3, "give files, not -"
     yield [old, new, "-o", old, "--overwrite"], 3, "old.csv"

@@ -6,11 +6,14 @@ import dataclasses
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from wireframes import box
 
-from geodomain import Domain, Domains, Mesh, Stack, diff, write_mesh
+from geodomain import Domain, Domains, Mesh, Stack, diff, label_points, write_mesh
 from geodomain.changes.domain_differences import domains_difference
 from geodomain.cli import main
 
@@ -76,9 +79,13 @@ def test_a_domain_with_another_name() -> None:
     other = Domain("ORE_HG", ore.meshes, code=7)
     result = domains_difference(Domains([dyke, ore]), Domains([dyke, other]))
     assert [(each.domain, each.key, each.new) for each in result.changes] == [
-        ("ORE", "name", "ORE_HG")
-    ]
-    assert "ORE is called ORE_HG now, and has the same meshes and keys" in str(result)
+        ("ORE", "name", "ORE_HG"), ("ORE", "code", "7")
+    ]  # fmt: skip
+    assert "ORE is called ORE_HG now, with the same meshes" in str(result)
+    moved = domains_difference(Domains([dyke, ore]), Domains([other, dyke]))
+    assert "DYKE came before ORE, and comes after it now: ORE labels the blocks in both" in str(
+        moved
+    )
 
 
 def test_a_renamed_mesh_changes_nothing() -> None:
@@ -96,6 +103,45 @@ def test_stacks() -> None:
     assert changes(old, new) == [
         ("the stack AIR / ROCK", "extend", "labels"), ("the stack AIR / ROCK", "mesh", "labels")
     ]  # fmt: skip
+
+
+def test_the_order_of_surfaces_and_the_names_of_layers() -> None:
+    def sheet(z: float, name: str) -> Mesh:
+        return Mesh([[0, 0, z], [9, 0, z], [9, 9, z], [0, 9, z]], [[0, 1, 2], [0, 2, 3]], name=name)
+
+    top, base = sheet(5, "top"), sheet(3, "base")
+    old = Domains(stacks=[Stack([top, base], ["AIR", "COAL", "ROCK"])])
+    result = domains_difference(old, Domains(stacks=[Stack([base, top], ["AIR", "COAL", "ROCK"])]))
+    assert not result.is_same and [each.key for each in result.changes] == ["mesh", "mesh"]
+    assert "the mesh of surface 1 changed, top -> base" in str(result)
+    renamed = Domains(stacks=[Stack([top, base], ["AIR", "LIGNITE", "ROCK"])])
+    assert "is called the stack AIR / LIGNITE / ROCK now" in str(domains_difference(old, renamed))
+
+
+def test_a_mesh_that_faces_the_other_way_can_change_labels() -> None:
+    dyke, ore, _ = listed()
+    turned = Mesh(ore.meshes[0].vertices, ore.meshes[0].triangles[:, ::-1], name="ore.stl")
+    other = dataclasses.replace(ore, meshes=turned)
+    assert changes(Domains([dyke, ore]), Domains([dyke, other])) == [("ORE", "mesh", "labels")]
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10_000))
+def test_lists_that_are_called_the_same_label_alike(seed: int) -> None:
+    """Shuffled, renamed and turned lists, against the labels of random points."""
+    rng = np.random.default_rng(seed)
+    lows = rng.uniform(0, 7, (4, 3))
+    units = [
+        Domain(name, box(low, low + rng.uniform(1, 5, 3), name=name), keep=bool(rng.random() < 0.2))
+        for name, low in zip("ABCD", lows, strict=True)
+    ]
+    old = Domains(units, order=rng.choice(["first", "last"]).item())
+    new = Domains(
+        [units[place] for place in rng.permutation(4)], order=rng.choice(["first", "last"]).item()
+    )
+    points = rng.uniform(-1, 12, (2000, 3))
+    differ = (label_points(points, old) != label_points(points, new)).any()
+    assert not (differ and domains_difference(old, new).is_same)
 
 
 def test_the_command_compares_lists(tmp_path: Path) -> None:

@@ -51,6 +51,33 @@ def test_each_shell_with_its_voids() -> None:
     assert result.same_triangles == 12 and not result.is_same
 
 
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+def test_a_void_may_face_either_way() -> None:
+    ore, void = box((0, 0, 0), (10, 10, 10)), box((4, 4, 4), (7, 7, 7))
+    result = wireframe_difference(joined(ore, inside_out(void)), joined(ore, void))
+    assert [round(each.volume, 9) for each in result.shells] == [973, 973]
+    assert result.gained == result.lost == 0
+    assert not result.is_same and result.turned_triangles == 12
+    assert "24 of 24 triangles are the same, and 12 of these face the other way" in str(result)
+
+
+def test_a_triangle_that_occurs_twice_is_one_pair() -> None:
+    cube = box((0, 0, 0), (1, 1, 1))
+    old, new = (
+        Mesh(cube.vertices, np.concatenate([cube.triangles, cube.triangles[place : place + 1]]))
+        for place in (0, 1)
+    )
+    result = wireframe_difference(old, new)
+    assert result.same_triangles == 12 and not result.is_same
+    assert "it has edges with an odd number of triangles" in result.note
+
+
+def test_a_triangle_that_is_gone_is_told() -> None:
+    cube = box((0, 0, 0), (1, 1, 1))
+    result = wireframe_difference(cube, Mesh(cube.vertices, cube.triangles[1:]))
+    assert "11 of 12 old and 11 new triangles are the same" in result.sentence
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_overlaps_of_stars_agree_with_random_points(seed: int) -> None:
     rng = np.random.default_rng(seed)
