@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "platform/c_function.h"
@@ -40,7 +39,7 @@ bool in_range(double value) {
 class SharedHash {
  public:
   void join(const EdgeHash& part) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     total_.join(part);
   }
   void report(std::int32_t* flags) const {
@@ -49,7 +48,7 @@ class SharedHash {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   EdgeHash total_;
 };
 
