@@ -84,7 +84,8 @@ def _built_from(core: ctypes.CDLL) -> str:
 @functools.cache
 def core_stamp(folder: Path) -> str:
     """Return the stamp (a hash) of the sources of a core, computed as in CMakeLists.txt."""
-    return stamp(folder, sorted(["CMakeLists.txt", *headers(folder), *_below(folder, ".cpp")]))
+    launch = [name for name in _below(folder, ".cpp") if name.startswith("launch/")]
+    return stamp(folder, sorted(["CMakeLists.txt", *headers(folder), *launch]))
 
 
 def headers(folder: Path) -> list[str]:

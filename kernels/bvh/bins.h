@@ -16,7 +16,7 @@ struct SegmentRows {
   const std::uint32_t* order;
   std::uint32_t count;
 };
-static_assert(sizeof(SegmentRows) == 24, "as every compiler has it");
+static_assert(sizeof(SegmentRows) == size_by_pointers(24, 12), "as every compiler has it");
 
 constexpr std::uint32_t kBinsOfBlock = 4096;  // bins whose first places a block computes
 

@@ -40,7 +40,7 @@ struct BinaryTree {
     return child_of < 0 ? ~child_of : range[child_of][0];
   }
 };
-static_assert(sizeof(BinaryTree) == 72, "as every compiler has it");
+static_assert(sizeof(BinaryTree) == size_by_pointers(72, 36), "as every compiler has it");
 
 // Climbs from leaf i to a node whose other child is not done; the thread of the last child goes on.
 GD_HD void climb(const BinaryTree& tree, std::int32_t i) {
@@ -75,7 +75,7 @@ struct WideTree {
   std::uint32_t* packet_count;
   std::uint32_t* level_sizes;  // nodes; initially 1 for the first level, else 0
 };
-static_assert(sizeof(WideTree) == 40, "as every compiler has it");
+static_assert(sizeof(WideTree) == size_by_pointers(40, 20), "as every compiler has it");
 constexpr int kLevels = kDeepest + 2;  // with sizes
 
 // A level's nodes; their number is final once the level above is gathered.

@@ -378,7 +378,7 @@ struct NearestView {
   const FlatRow* rows;  // kDevicePacket rows for each packet
   MeshView mesh;
 };
-static_assert(sizeof(NearestView) == 120, "as every compiler has it");
+static_assert(sizeof(NearestView) == size_by_pointers(120, 96), "as every compiler has it");
 
 constexpr std::int32_t kNoRoom = -2;  // instead of the first candidate
 

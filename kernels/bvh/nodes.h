@@ -83,7 +83,7 @@ struct BvhView {
   BoxFrame frame;
   std::int64_t triangle_count;
 };
-static_assert(sizeof(BvhView) == 88, "as every compiler has it");
+static_assert(sizeof(BvhView) == size_by_pointers(88, 80), "as every compiler has it");
 
 GD_HD float power_of_two(int exponent) {  // -126 to 127
   const std::uint32_t bits = static_cast<std::uint32_t>(exponent + 127) << 23;

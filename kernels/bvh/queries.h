@@ -191,7 +191,7 @@ struct BruteView {
   const Box* boxes;  // of triangles
   BoxFrame frame;
 };
-static_assert(sizeof(BruteView) == 96, "as every compiler has it");
+static_assert(sizeof(BruteView) == size_by_pointers(96, 88), "as every compiler has it");
 
 // The box of a segment, enlarged by the rounding errors of its own and a triangle's box.
 GD_HD Box span_of(const BoxFrame& frame, const Segment& s) {

@@ -100,6 +100,6 @@ struct SingleView {
                                  halve(q), reach);
   }
 };
-static_assert(sizeof(SingleView) == 16, "as every compiler has it");
+static_assert(sizeof(SingleView) == size_by_pointers(16, 8), "as every compiler has it");
 
 }  // namespace geodomain

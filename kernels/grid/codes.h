@@ -12,13 +12,13 @@ struct Solid {
   GridView grid;
   SingleView single;  // without vertices if doubles are as fast
 };
-static_assert(sizeof(Solid) == 232, "as every compiler has it");
+static_assert(sizeof(Solid) == size_by_pointers(232, 192), "as every compiler has it");
 
 struct Solids {
   const Solid* solid;
   std::int32_t count;
 };
-static_assert(sizeof(Solids) == 16, "as every compiler has it");
+static_assert(sizeof(Solids) == size_by_pointers(16, 8), "as every compiler has it");
 
 // Codes that are not the number of a solid. A code below kOpen means that the point is undecided,
 // and is to be tested from solid ~(code - kOpen) on.

@@ -43,7 +43,7 @@ struct Building {
   Marking* unsure;      // room for one per triangle
   std::int32_t* large;  // likewise
 };
-static_assert(sizeof(Building) == 128, "as every compiler has it");
+static_assert(sizeof(Building) == size_by_pointers(128, 96), "as every compiler has it");
 
 // Whether the host has to build the grid, after a device has planned it and counted its entries.
 inline bool is_for_the_host(const Plan& plan, std::int64_t triangle_count) {

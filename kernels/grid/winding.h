@@ -81,7 +81,7 @@ struct Rim {
   const std::int32_t* weights;  // uses along the edge minus uses against it
   std::int64_t edge_count;
 };
-static_assert(sizeof(Rim) == 24, "as every compiler has it");
+static_assert(sizeof(Rim) == size_by_pointers(24, 16), "as every compiler has it");
 
 struct Winding {
   double number;

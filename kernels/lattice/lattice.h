@@ -54,14 +54,14 @@ struct Ruler {
     return from;
   }
 };
-static_assert(sizeof(Ruler) == 48, "as every compiler has it");
+static_assert(sizeof(Ruler) == size_by_pointers(48, 40), "as every compiler has it");
 
 struct LatticeView {
   Ruler x, y, z;
   std::int32_t words;   // of 64 bits, in a column
   std::uint64_t* bits;  // (x.count, y.count, words)
 };
-static_assert(sizeof(LatticeView) == 160, "as every compiler has it");
+static_assert(sizeof(LatticeView) == size_by_pointers(160, 128), "as every compiler has it");
 
 // Columns per lane of a GPU that are read before the first is written, for labels as bits and as
 // bytes: as many as there are registers for.
@@ -241,6 +241,6 @@ struct Pairings {
     if (slot < room) pairs[slot] = pair;
   }
 };
-static_assert(sizeof(Pairings) == 24, "as every compiler has it");
+static_assert(sizeof(Pairings) == size_by_pointers(24, 12), "as every compiler has it");
 
 }  // namespace geodomain

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "platform/c_function.h"
@@ -12,6 +11,7 @@
 #include "topology/closed.h"
 #include "topology/equal_rows.h"
 #include "topology/mesh_checks.h"
+#include "topology/shift.h"
 #include "topology/vertex_fans.h"
 
 using namespace geodomain;
@@ -40,7 +40,7 @@ bool in_range(double value) {
 class SharedHash {
  public:
   void join(const EdgeHash& part) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     total_.join(part);
   }
   void report(std::int32_t* flags) const {
@@ -49,7 +49,7 @@ class SharedHash {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   EdgeHash total_;
 };
 
@@ -230,3 +230,27 @@ GD_API Status geodomain_volume_sign(const double* vertices, const std::int32_t* 
   });
 }
 GD_DESCRIBE(geodomain_volume_sign);
+
+// Adds `shift`, three numbers, to each vertex and to the bounds, (2, 3). faults: the first vertex
+// that is out of range, and the first triangle that was not flat and is flat now, because sums are
+// rounded; or -1.
+GD_API Status geodomain_mesh_shift(const double* vertices, std::int64_t vertex_count,
+                                   const std::int32_t* triangles, std::int64_t triangle_count,
+                                   const double* bounds, const double* shift, double* vertices_out,
+                                   double* bounds_out, std::int64_t* faults) {
+  return guarded([&] {
+    FloatGuard guard;
+    shift_points(vertices, vertex_count, shift, vertices_out);
+    shift_points(bounds, 2, shift, bounds_out);
+    LowestRow bad_vertex;
+    for (std::int64_t i = 0; i < 3 * vertex_count; ++i) {
+      if (!in_range(vertices_out[i])) bad_vertex.keep(i / 3);
+    }
+    faults[0] = bad_vertex.row();
+    faults[1] = -1;
+    if (faults[0] >= 0) return;  // beyond the range, no sign is certain
+    faults[1] = first_collapsed({vertices, triangles, triangle_count},
+                                {vertices_out, triangles, triangle_count});
+  });
+}
+GD_DESCRIBE(geodomain_mesh_shift);

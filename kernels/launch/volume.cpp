@@ -110,11 +110,11 @@ GD_API Status geodomain_self_crossings(const double* vertices, const std::int32_
     const MeshView mesh = {vertices, triangles, triangle_count};
     const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
     const SelfCrossings crossings(mesh, box, group, parted, team);
-    std::mutex mutex;
+    Mutex mutex;
     team.run(crossings.group_count(), 4, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t group = begin; group < end; ++group) {
         crossings.visit_group(group, [&](std::int32_t a, std::int32_t b) {
-          const std::lock_guard<std::mutex> lock(mutex);
+          const Lock lock(mutex);
           crossed[a] = crossed[b] = 1;
         });
       }

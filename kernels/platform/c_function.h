@@ -143,8 +143,13 @@ bool describe(const char* name, Result (*)(Arguments...), std::initializer_list<
 
 }  // namespace c_function
 
+// A page calls functions by their names, and has no use for a description.
+#if defined(__wasm__)
+#define GD_DESCRIBE(function, ...) static_assert(true, "")
+#else
 #define GD_DESCRIBE(function, ...)                          \
   [[maybe_unused]] static const bool described_##function = \
       geodomain::c_function::describe(#function, &function, {__VA_ARGS__})
+#endif
 
 }  // namespace geodomain

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,15 @@
 #endif
 
 namespace geodomain {
+
+// Memory that can be enlarged. In WebAssembly, a call that fails gives it back: web/memory.cpp.
+#if defined(__wasm__)
+void* resize_memory(void* at, std::size_t size);
+void free_memory(void* at);
+#else
+inline void* resize_memory(void* at, std::size_t size) { return std::realloc(at, size); }
+inline void free_memory(void* at) { std::free(at); }
+#endif
 
 // Advises the system about the pages of [at, at + size), before their first use.
 inline void ask_for_large_pages(void* at, std::int64_t size) {
@@ -40,14 +50,16 @@ class LargeArray {
     std::swap(values_, other.values_);
     return *this;
   }
-  ~LargeArray() { std::free(values_); }
+  ~LargeArray() { free_memory(values_); }
 
   Value* get() const { return values_; }
   Value& operator[](std::int64_t i) const { return values_[i]; }
 
   void resize(std::int64_t count) {
+    constexpr auto kMost = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(Value);
+    if (static_cast<std::uint64_t>(count) > kMost) throw std::bad_alloc();
     const auto size = static_cast<std::size_t>(count > 0 ? count : 1) * sizeof(Value);
-    void* const moved = std::realloc(static_cast<void*>(values_), size);
+    void* const moved = resize_memory(static_cast<void*>(values_), size);
     if (!moved) throw std::bad_alloc();
     values_ = static_cast<Value*>(moved);
     if (size >= kLarge) ask_for_large_pages(moved, static_cast<std::int64_t>(size));

@@ -23,7 +23,7 @@ struct MeshView {
     return {vertex(t[0]), vertex(t[1]), vertex(t[2])};
   }
 };
-static_assert(sizeof(MeshView) == 24, "as every compiler has it");
+static_assert(sizeof(MeshView) == size_by_pointers(24, 16), "as every compiler has it");
 
 // Points as three columns with strides in bytes, so that neither a row-major
 // array nor a column-major table needs to be copied.
@@ -40,7 +40,7 @@ struct PointsView {
     return {at(x, stride_x, row), at(y, stride_y, row), at(z, stride_z, row)};
   }
 };
-static_assert(sizeof(PointsView) == 48, "as every compiler has it");
+static_assert(sizeof(PointsView) == size_by_pointers(48, 40), "as every compiler has it");
 
 inline PointsView points_view(const void* const* columns, const std::int64_t* strides) {
   return {static_cast<const char*>(columns[0]),

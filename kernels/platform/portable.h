@@ -39,6 +39,13 @@
 #define GD_AVX2 0
 #endif
 
+// Whether a call may start threads. WebAssembly has none in a page that is opened from a file.
+#if defined(__wasm__)
+#define GD_THREADS 0
+#else
+#define GD_THREADS 1
+#endif
+
 #if defined(__x86_64__) || defined(_M_X64)
 #include <xmmintrin.h>
 #if !defined(_MSC_VER) || defined(__clang__)
@@ -54,3 +61,8 @@ static_assert(FLT_EVAL_METHOD == 0, "geodomain needs doubles evaluated as double
 #if defined(__FAST_MATH__)
 #error "geodomain must be compiled without -ffast-math"
 #endif
+
+// The size of a structure with pointers, on machines with pointers of 8 and of 4 bytes.
+GD_HD constexpr std::size_t size_by_pointers(std::size_t of_eight, std::size_t of_four) {
+  return sizeof(void*) == 8 ? of_eight : of_four;
+}

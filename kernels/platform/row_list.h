@@ -16,7 +16,7 @@ struct RowList {
 
   GD_HD void append(std::uint32_t row) const { rows[atomic_add(count, 1u)] = row; }
 };
-static_assert(sizeof(RowList) == 16, "as every compiler has it");
+static_assert(sizeof(RowList) == size_by_pointers(16, 8), "as every compiler has it");
 
 #if defined(__CUDACC__)
 

@@ -3,18 +3,27 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
+#include <limits>
+
+#include "platform/float_guard.h"
+#include "platform/portable.h"
+
+#if GD_THREADS
+#include <condition_variable>
 #include <exception>
 #include <functional>
-#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include "platform/float_guard.h"
+#endif
 
 namespace geodomain {
+
+#if GD_THREADS
+
+using Mutex = std::mutex;
+using Lock = std::unique_lock<Mutex>;
 
 class Team {
  public:
@@ -124,6 +133,36 @@ class Team {
   int pending_ = 0;
   bool stopping_ = false;
 };
+
+#else
+
+// Without threads there is nobody to wait for.
+struct Mutex {};
+struct Lock {
+  explicit Lock(Mutex&) {}
+  void lock() {}
+  void unlock() {}
+};
+
+// The caller alone, with the same pieces in their order.
+class Team {
+ public:
+  explicit Team(int) {}
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  int size() const { return 1; }
+
+  template <class Body>
+  void run(std::int64_t count, std::int64_t grain, Body&& body) {
+    FloatGuard guard;
+    for (std::int64_t begin = 0; begin < count; begin += grain) {
+      body(begin, begin + grain < count ? begin + grain : count, 0);
+    }
+  }
+};
+
+#endif
 
 // The lowest row index that any thread reports.
 

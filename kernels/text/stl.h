@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -26,7 +25,7 @@ class InOrder {
   // throws, the rest is not done.
   template <class Body>
   void ready(std::int64_t i, Body&& body) {
-    std::unique_lock<std::mutex> lock(mutex_);
+    Lock lock(mutex_);
     ready_[static_cast<std::size_t>(i)] = true;
     if (is_busy_) return;
     is_busy_ = true;
@@ -39,7 +38,7 @@ class InOrder {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<bool> ready_;
   std::size_t next_ = 0;
   bool is_busy_ = false;

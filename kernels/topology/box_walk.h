@@ -61,6 +61,6 @@ struct BoxTreeView {
     }
   }
 };
-static_assert(sizeof(BoxTreeView) == 24, "as every compiler has it");
+static_assert(sizeof(BoxTreeView) == size_by_pointers(24, 16), "as every compiler has it");
 
 }  // namespace geodomain

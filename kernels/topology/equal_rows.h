@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "platform/loads.h"
@@ -147,13 +146,13 @@ inline bool are_distinct(const double* rows, std::int64_t count, Team& team) {
     }
   });
   std::vector<std::array<double, 3>> compared;
-  std::mutex mutex;
+  Mutex mutex;
   team.run(count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
     std::vector<std::array<double, 3>> part;
     for (std::int64_t i = begin; i < end; ++i) {
       if (doubtful.has(bit_of(i))) part.push_back({rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]});
     }
-    const std::lock_guard<std::mutex> lock(mutex);
+    const Lock lock(mutex);
     compared.insert(compared.end(), part.begin(), part.end());
   });
   std::sort(compared.begin(), compared.end());

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -66,7 +65,7 @@ class Repeats {
   std::int64_t count(Team& team, const ProperTriangles& rows, std::int64_t count,
                      std::int64_t grain) const {
     std::vector<std::uint64_t> edges;
-    std::mutex mutex;
+    Mutex mutex;
     team.run(count, grain, [&](std::int64_t begin, std::int64_t end, int) {
       std::vector<std::uint64_t> part;
       rows.visit(begin, end, [&](const std::uint32_t* corner) {
@@ -76,7 +75,7 @@ class Repeats {
             part.push_back(std::uint64_t{from} << 32 | to);
         }
       });
-      std::lock_guard<std::mutex> lock(mutex);
+      const Lock lock(mutex);
       edges.insert(edges.end(), part.begin(), part.end());
     });
     std::sort(edges.begin(), edges.end());
@@ -125,13 +124,13 @@ inline int volume_sign(const MeshView& mesh, Team& team) {
   const Vec3 origin = mesh.vertex(mesh.triangles[0]);
   const auto seen = [&](Vec3 p) { return Vec3{p.x - origin.x, p.y - origin.y, p.z - origin.z}; };
   SignedVolume all;
-  std::mutex mutex;
+  Mutex mutex;
   team.run(mesh.triangle_count, 8192, [&](std::int64_t begin, std::int64_t end, int) {
     SignedVolume part;
     visit_triangles(mesh, begin, end, [&](const Triangle& t, std::int64_t) {
       part.add(seen(t.a), seen(t.b), seen(t.c));
     });
-    const std::lock_guard<std::mutex> lock(mutex);
+    const Lock lock(mutex);
     all.value += part.value, all.size += part.size;
   });
   const double bound = all.size * 0x1p-52 * (16.0 + static_cast<double>(mesh.triangle_count));
@@ -160,7 +159,7 @@ class TouchedBox {
 
   // Adds the box of the piece from `begin` on; members of a team call this.
   void join(const Bounds& part, std::int64_t begin) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     Bounds wider = box_;
     widen(wider, part);
     for (int side = 0; side < kSides; ++side) {
@@ -202,7 +201,7 @@ class TouchedBox {
   }
 
   std::int64_t grain_;
-  std::mutex mutex_;
+  Mutex mutex_;
   Bounds box_ = no_box();
   std::int64_t pieces_[kSides] = {};
   std::int32_t rows_[kSides] = {-1, -1, -1, -1, -1, -1};
@@ -225,7 +224,7 @@ inline Bounds marked_box(const double* vertices, std::int64_t vertex_count,
     }
   });
   Bounds box = no_box();
-  std::mutex mutex;
+  Mutex mutex;
   team.run(vertex_count, grain, [&](std::int64_t begin, std::int64_t end, int) {
     Bounds part = no_box();
     for (std::int64_t row = begin; row < end; ++row) {
@@ -233,7 +232,7 @@ inline Bounds marked_box(const double* vertices, std::int64_t vertex_count,
       const Vec3 p = vertex_at(vertices, row);
       widen(part, {p, p});
     }
-    std::lock_guard<std::mutex> lock(mutex);
+    const Lock lock(mutex);
     widen(box, part);
   });
   return box;

@@ -19,7 +19,7 @@ struct BlocksView {
   BoxTreeView rim;      // of the rim's edges, without bounds along z
   const double* edges;  // (m, 2, 3), of the rim
 };
-static_assert(sizeof(BlocksView) == 80, "as every compiler has it");
+static_assert(sizeof(BlocksView) == size_by_pointers(80, 56), "as every compiler has it");
 
 GD_HD Block block_between(const double* low, const double* high) {
   return {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace geodomain {
 
@@ -34,6 +35,35 @@ class ProductSums {
     while (used > 0 && digits[static_cast<std::size_t>(used - 1)] == 0) --used;
     if (used == 0) return true;
     return place(group, digits, used, exponent - unit_, negative);
+  }
+
+  // Adds a finite number to the sum of a group, quickly. The lanes must hold every double: the unit
+  // is kUnit, and there are kLanes.
+  static constexpr int kUnit = -1088, kLanes = 68;
+  void add(std::int64_t group, double value) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    const std::uint64_t fraction = bits & 0xfffffffffffffu, power = bits >> 52 & 0x7ff;
+    const std::uint64_t mantissa = power ? fraction | std::uint64_t{1} << 52 : fraction;
+    // The number is the mantissa times 2^(power - 1075), where 0 counts as power 1.
+    const auto position = static_cast<int>(power ? power : 1) - 1075 - kUnit;
+    const int shift = position % 32;
+    const std::uint64_t low = (mantissa & 0xffffffffu) << shift, high = (mantissa >> 32) << shift;
+    const std::int64_t sign = -static_cast<std::int64_t>(bits >> 63);  // all ones: (x ^ -1) + 1
+    const auto add_to = [sign](std::int64_t& lane, std::uint64_t digit) {
+      lane += (static_cast<std::int64_t>(digit) ^ sign) - sign;
+    };
+    std::int64_t* const sum = lanes_ + group * kLanes + position / 32;
+    add_to(sum[0], low & 0xffffffffu);
+    add_to(sum[1], (low >> 32) + (high & 0xffffffffu));
+    add_to(sum[2], high >> 32);
+  }
+
+  // Adds the sum of another group to the sum of a group.
+  void join(std::int64_t group, std::int64_t other) {
+    for (int i = 0; i < lane_count_; ++i) {
+      lanes_[group * lane_count_ + i] += lanes_[other * lane_count_ + i];
+    }
   }
 
  private:

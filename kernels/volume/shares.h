@@ -44,7 +44,7 @@ struct ShareLattice {
     return {{x.value[i], y.value[j], z.value[k]}, {x.value[i + 1], y.value[j + 1], z.value[k + 1]}};
   }
 };
-static_assert(sizeof(ShareLattice) == 176, "as every compiler has it");
+static_assert(sizeof(ShareLattice) == size_by_pointers(176, 144), "as every compiler has it");
 
 struct Cells {  // of one axis: from begin up to but excluding end
   std::int32_t begin, end;
