@@ -1,8 +1,6 @@
 // Views of the caller's arrays; nothing is copied or owned.
 #pragma once
 
-#include <algorithm>
-
 #include "exact/crossing.h"
 #include "platform/arithmetic.h"
 #include "platform/loads.h"
@@ -87,7 +85,8 @@ inline void fetch_corners(const MeshView& mesh, std::int64_t triangle) {
 template <class Visit>
 void visit_triangles(const MeshView& mesh, std::int64_t begin, std::int64_t end, Visit&& visit) {
   for (std::int64_t i = begin; i < end; ++i) {
-    fetch_corners(mesh, std::min(i + kTrianglesAhead, mesh.triangle_count - 1));
+    const std::int64_t ahead = i + kTrianglesAhead, last = mesh.triangle_count - 1;
+    fetch_corners(mesh, ahead < last ? ahead : last);
     visit(mesh.triangle(i), i);
   }
 }
