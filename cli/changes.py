@@ -170,8 +170,8 @@ Example:
     metavar="PERIOD=PATH",
     help="A period and a wireframe that is mined in it: a closed one is a solid, such as a stope; "
     "everything above an open one is mined, such as the survey of a pit. Repeat it for each period "
-    "and wireframe. Periods that are dates, such as 2026-01, are sorted; others are in the order "
-    "of the options.",
+    "and wireframe. Periods that are dates, such as 2026-01, are sorted; a date in another form "
+    "is an error; other names are in the order of the options.",
 )
 @click.option(
     "--initial",
