@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain import memory
 from geodomain.blocks.new_model import DecimalAxis, fitted_axis
 from geodomain.compute.data import Floats, Ints
 from geodomain.compute.rows import add_products
@@ -25,6 +26,8 @@ _MANTISSA, _PRODUCTS = 53, 48
 # Carries are taken out of the lanes after this many products; 2^31 is the limit.
 _BEFORE_CARRY = 1 << 30
 _DIGIT = 32
+# Pieces of blocks that are added together.
+_TOGETHER = 1 << 18
 
 
 class AxisIntervals:
@@ -46,8 +49,11 @@ class AxisIntervals:
         import pandas
 
         where, starts = pandas.factorize(centres)
-        kinds, lengths = pandas.factorize(sizes)
-        pairs, used = pandas.factorize(where * np.int64(len(lengths)) + kinds)
+        if len(sizes) and (sizes == sizes[0]).all():  # as in regular models
+            pairs, used, lengths = where, np.arange(len(starts)), sizes[:1]
+        else:
+            kinds, lengths = pandas.factorize(sizes)
+            pairs, used = pandas.factorize(where * np.int64(len(lengths)) + kinds)
         at, long = starts.tolist(), lengths.tolist()
         table = [
             self._numbers.setdefault((at[a], long[b]), len(self._numbers))
@@ -95,26 +101,32 @@ class DividedAxis:
         numbers = [(int(start * scale), int(end * scale)) for start, end in offsets]
         common = math.gcd(step, *(each for pair in numbers for each in pair))
         self.unit, self.cell = Fraction(common, scale), step // common
-        cells: list[int] = []
-        lengths: list[int] = []
-        starts, whole = [], []
-        for start, end in ((start // common, end // common) for start, end in numbers):
-            starts.append(len(cells))
-            whole.append(end - start)
-            first = max(start // self.cell, 0)
-            for cell in range(first, min(-(-end // self.cell), axis.count)):
-                cells.append(cell)
-                lengths.append(min(end, (cell + 1) * self.cell) - max(start, cell * self.cell))
+        numbers = [(start // common, end // common) for start, end in numbers]
+        whole = [end - start for start, end in numbers]
         if max(self.cell, *whole, 0) >= _MOST_UNITS:
             message = (
                 "coordinates and sizes have too many digits to be divided among blocks exactly: "
                 "round them"
             )
             raise TableError(message)
-        self.starts = np.array(starts, np.int64)
-        self.counts = np.diff(np.append(self.starts, len(cells)))
-        self.cells, self.lengths = np.array(cells, np.int64), np.array(lengths, np.int64)
+        spans = [
+            (max(start // self.cell, 0), min(-(-end // self.cell), axis.count))
+            for start, end in numbers
+        ]
+        counts = [max(last - first, 0) for first, last in spans]
+        memory.require(16 * sum(counts), f"{sum(counts):,} new blocks along an axis", TableError)
+        self.counts = np.array(counts, np.int64)
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.cells = np.empty(sum(counts), np.int64)
+        self.lengths = np.full(sum(counts), self.cell, np.int64)
         self.whole = np.array(whole, np.int64)
+        for at, count, (first, last), (start, end) in zip(
+            self.starts.tolist(), counts, spans, numbers, strict=True
+        ):
+            if count:
+                self.cells[at : at + count] = np.arange(first, last)
+                self.lengths[at] -= max(start - first * self.cell, 0)
+                self.lengths[at + count - 1] -= max(last * self.cell - end, 0)
         sums = np.concatenate([[0], np.cumsum(self.lengths)])
         self.inside = sums[self.starts + self.counts] - sums[self.starts]
 
@@ -189,17 +201,29 @@ class Division:
         """Return the parts of blocks in cells."""
         counts = [axis.counts[code] for axis, code in zip(self._axes, codes, strict=True)]
         number = counts[0] * counts[1] * counts[2]
-        rows = np.repeat(np.arange(len(number)), number)
-        step = np.arange(len(rows)) - np.repeat(np.cumsum(number) - number, number)
+        is_split = not (number == 1).all()
+        rows = np.arange(len(number))
+        if is_split:
+            rows = np.repeat(rows, number)
+            step = np.arange(len(rows)) - np.repeat(np.cumsum(number) - number, number)
         cells, volumes = np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)
         stride = 1
         for axis, code, count, length in zip(self._axes, codes, counts, self._shape, strict=True):
-            entry = axis.starts[code][rows] + step % count[rows]
-            step //= count[rows]
+            entry = axis.starts[code]
+            if is_split:
+                entry = entry[rows] + step % count[rows]
+                step //= count[rows]
             cells += axis.cells[entry] * stride
             volumes *= axis.lengths[entry]
             stride *= length
         return Pieces(rows, cells, volumes)
+
+    def batches(self, codes: Sequence[Ints]) -> Iterator[slice]:
+        """Yield slices of blocks with about 2^18 pieces each, or of one block with more."""
+        x, y, z = (axis.counts[code] for axis, code in zip(self._axes, codes, strict=True))
+        batch = (np.cumsum(x * y * z + 1) - 1) // _TOGETHER
+        starts = np.flatnonzero(np.diff(batch, prepend=-1)).tolist()
+        yield from map(slice, starts, [*starts[1:], len(batch)])
 
 
 def lattice_over(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -444,9 +445,11 @@ class _Work:
 
     def _codes(self, points: Floats, sizes: Floats) -> tuple[list[Ints], Bools]:
         """Return the intervals of the blocks that have a centroid and a size, and their mask."""
-        finite = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
-        placed: Bools = np.asarray(finite & (sizes > 0).all(axis=1), np.bool_)
-        points, sizes = (points, sizes) if placed.all() else (points[placed], sizes[placed])
+        placed: Bools = np.ones(len(points), np.bool_)
+        if not (np.isfinite(points).all() and np.isfinite(sizes).all() and (sizes > 0).all()):
+            finite = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
+            placed = np.asarray(finite & (sizes > 0).all(axis=1), np.bool_)
+            points, sizes = points[placed], sizes[placed]
         if self._matrix is not None:
             points = np.round(points @ self._matrix.T, _DECIMALS)
         codes = [
@@ -547,7 +550,12 @@ class _Work:
                 for name in plan.texts:
                     self._labels[name], spelled = column(name).distinct(self._labels[name])
                     texts[name] = spelled.astype(np.int64)[there][placed]
-                take(codes, values, texts)
+                for some in self._division.batches(codes):
+                    take(
+                        [code[some] for code in codes],
+                        {name: numbers[some] for name, numbers in values.items()},
+                        {name: labels[some] for name, labels in texts.items()},
+                    )
 
             names = list(dict.fromkeys([*plan.numbers, *plan.texts]))
             read_columns(model, names, add, threads=self._threads, progress=self._progress)
@@ -691,7 +699,7 @@ class _Work:
         for name in self._plan.averaged:
             yield name, self._means(name, cells)
         for name in self._plan.sums:
-            yield name, np.array([float(each) for each in self._amounts(name, cells)])
+            yield name, np.array([a / b for a, b in self._amounts(name, cells.tolist())])
         for name in self._plan.dominants:
             yield name, self._dominant(name, cells)
         for name in self._plan.shares:
@@ -709,17 +717,19 @@ class _Work:
             ]
         )
 
-    def _amounts(self, name: str, cells: NDArray[np.intp]) -> Iterator[Fraction]:
-        """Yield the amount in each cell: of each block, the share of its volume in the cell."""
-        sums, kinds = self._sums[f"{name} +"], [int(each) for each in self._wholes]
+    def _amounts(self, name: str, cells: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Yield the amount in each cell as numerator and denominator.
+
+        Each block gives the cell the share of its amount that its volume has there.
+        """
+        sums, kinds = self._sums[f"{name} +"], self._wholes.tolist()
         wholes, scale = sums.wholes(), sums.scale
-        for at in cells.tolist():
-            some = wholes[at * len(kinds) : (at + 1) * len(kinds)]
-            total = sum(
-                (Fraction(each, kind) for each, kind in zip(some, kinds, strict=True) if each),
-                Fraction(0),
-            )
-            yield total * scale
+        for at in cells:
+            parts = wholes[at * len(kinds) : (at + 1) * len(kinds)]
+            some = [(part, kind) for part, kind in zip(parts, kinds, strict=True) if part]
+            common = math.lcm(*(kind for _, kind in some))
+            total = sum(part * (common // kind) for part, kind in some)
+            yield total * scale.numerator, common * scale.denominator
 
     def _dominant(self, name: str, cells: NDArray[np.intp]) -> Values:
         labels = self._labels[name]
@@ -766,10 +776,13 @@ class _Work:
         return Balance.checked(title, before.total() * unit, inside, outside)
 
     def _amount_balance(self, name: str) -> Balance:
-        cells = np.arange(self._division.cells + 1)
-        *inside, outside = self._amounts(name, cells)
+        totals: Counter[int] = Counter()
+        for numerator, denominator in self._amounts(name, range(self._division.cells)):
+            totals[denominator] += numerator
+        inside = sum((Fraction(a, b) for b, a in totals.items()), Fraction(0))
+        ((numerator, denominator),) = self._amounts(name, [self._division.cells])
         before = self._before[f"{name} +"].total()
-        return Balance.checked(name, before, sum(inside, Fraction(0)), outside)
+        return Balance.checked(name, before, inside, Fraction(numerator, denominator))
 
     def notes(self) -> Iterator[str]:
         """Yield notes: blocks that means leave out, and rounded coordinates."""

@@ -259,7 +259,30 @@ def test_the_memory_of_the_new_model_is_counted_first(tmp_path: Path) -> None:
         regularise(tmp_path / "a.csv", tmp_path / "b.csv", 0.001)
 
 
-@pytest.mark.parametrize("exponent", [-900, -40, 0, 300])
+def test_thin_new_blocks_are_counted_before_blocks_are_divided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEODOMAIN_MEMORY", "1GB")
+    # Five thousand million new blocks along z: dividing one block among them would fill memory.
+    (tmp_path / "a.csv").write_text("X,Y,Z,DX,DY,DZ\n5,5,5,10,10,5\n")
+    with pytest.raises(TableError, match="5,000,000,000 new blocks along an axis would take"):
+        regularise(tmp_path / "a.csv", tmp_path / "b.csv", ["10", "10", "1e-9"])
+
+
+def test_large_blocks_are_divided_batch_by_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = boxes(4)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    settings = {"density": "SG", "mean": "AU", "sum": "T", "share": "ROCK", "cutoff": {"AU": 1}}
+    whole = regularise(tmp_path / "a.csv", tmp_path / "b.csv", 1.5, **settings)
+    monkeypatch.setattr("geodomain.changes.cells._TOGETHER", 7)
+    parts = regularise(tmp_path / "a.csv", tmp_path / "c.csv", 1.5, **settings)
+    assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "c.csv").read_bytes()
+    assert (whole.balances, whole.cutoffs) == (parts.balances, parts.cutoffs)
+
+
+@pytest.mark.parametrize("exponent", [-1060, -900, -40, 0, 300])
 def test_sums_of_products_are_exact(exponent: int) -> None:
     rng = np.random.default_rng(5)
     values = np.ldexp(rng.normal(size=(400, 2)), exponent + rng.integers(-9, 9, (400, 2)))
