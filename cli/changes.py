@@ -92,8 +92,8 @@ def _weighted(value: str) -> tuple[str, str]:
     type=click.Choice(["keep", "refuse"]),
     default="keep",
     show_default=True,
-    help="What to do with blocks that lack a density or a value of --mean: leave them out of the "
-    "mean and count them, or end with an error.",
+    help="What to do with blocks that lack a density, a value of --mean or --sum, or a weight: "
+    "leave them out of this mean or sum and count them, or end with an error.",
 )
 @options.output_option("OUT", "New model, such as .csv, .parquet, .vti or .omf.", required=True)
 @options.overwrite_option

@@ -118,8 +118,8 @@ def regularise(
     cutoff_table : path, optional
         A .csv, .xlsx or .parquet file for the table of dilution and ore loss.
     incomplete : {"keep", "refuse"}
-        What to do with blocks that lack a density or a value of ``mean``: leave them out of this
-        mean and count them, or raise an error.
+        What to do with blocks that lack a density, a value of ``mean`` or ``sum``, or a weight:
+        leave them out of this mean or sum and count them, or raise an error.
     overwrite, threads, progress, **table
         As for `label_file`. But without ``rotation``, ``origin`` is a corner of a new block, from
         which others lie whole blocks away. [default: the lower corner of the model]
@@ -372,7 +372,10 @@ class _Work:
         self._threads, self._progress = threads, progress
         self._intervals = [AxisIntervals() for _ in range(3)]
         self._ranges = {name: Exponents() for name in plan.numbers}
-        self._lacking = dict.fromkeys(plan.averaged, 0)
+        # Blocks that lack the number of a column, and blocks with the number of a mean that lack
+        # its weight.
+        self._missing = dict.fromkeys(plan.numbers, 0)
+        self._unweighted = dict.fromkeys(plan.averaged, 0)
         self._labels: dict[str, list[str]] = {name: [] for name in plan.texts}
         self._volumes: dict[str, list[tuple[Ints, Ints]]] = {name: [] for name in plan.texts}
         self._kinds: set[tuple[float, ...]] = set()
@@ -407,7 +410,7 @@ class _Work:
                 values = self._numbers(column, there, placed, negative)
                 for name, range_ in self._ranges.items():
                     range_.add(values[name])
-                self._count_lacking(values)
+                self._count_missing(values)
                 self.rows += len(placed)
                 self._unplaced += int((~placed).sum())
 
@@ -483,12 +486,29 @@ class _Work:
             raise TableError(message)
         return values
 
-    def _count_lacking(self, values: Mapping[str, Floats]) -> None:
-        for name in self._lacking:
-            self._lacking[name] += int((~self._present(name, values)).sum())
-        for name in self._plan.sums:
-            if np.isnan(values[name]).any():
-                self._lacking[name] = self._lacking.get(name, 0) + int(np.isnan(values[name]).sum())
+    def _count_missing(self, values: Mapping[str, Floats]) -> None:
+        for name in self._missing:
+            self._missing[name] += int(np.isnan(values[name]).sum())
+        for name in self._unweighted:
+            lacking = ~np.isnan(values[name]) & ~self._present(name, values)
+            self._unweighted[name] += int(lacking.sum())
+
+    def _lacks(self) -> Iterator[tuple[str, str]]:
+        """Yield which blocks lack numbers, and where these blocks are left out."""
+        plan = self._plan
+        for name, count in self._missing.items():
+            places = ["its mean"] if name in plan.averaged else []
+            places += ["its sum"] if name in plan.sums else []
+            places += ["tonnes"] if name == plan.density else []
+            if count and places:
+                yield f"{counted(count, 'block')} without {name}", " or in ".join(places)
+        for name, count in self._unweighted.items():
+            if count:
+                (weight,) = plan.weight_of(name)
+                yield (
+                    f"{counted(count, 'block')} with {name} but without {weight}",
+                    (f"the mean of {name}"),
+                )
 
     def _present(self, name: str, values: Mapping[str, Floats]) -> Bools:
         """Return which blocks count in the mean of a column."""
@@ -500,13 +520,12 @@ class _Work:
     def _refuse_lacking(self) -> None:
         if self._plan.incomplete == "keep":
             return
-        for name, count in self._lacking.items():
-            if count:
-                message = (
-                    f"{counted(count, 'block')} of {self._name} without {name} or its weight: fill "
-                    "in the values, or leave these blocks out of the mean with incomplete='keep'"
-                )
-                raise TableError(message)
+        for blocks, _ in self._lacks():
+            message = (
+                f"{self._name} has {blocks}: fill in the values, or leave these blocks out with "
+                "incomplete='keep'"
+            )
+            raise TableError(message)
 
     # The second pass: sums by cell.
 
@@ -786,9 +805,8 @@ class _Work:
 
     def notes(self) -> Iterator[str]:
         """Yield notes: blocks that means leave out, and rounded coordinates."""
-        for name, count in self._lacking.items():
-            if count:
-                yield f"{counted(count, 'block')} without {name} or its weight: not in its mean"
+        for blocks, places in self._lacks():
+            yield f"{blocks}: not in {places}"
         yield from self._notes_below
         if self._matrix is not None:
             yield (

@@ -221,7 +221,8 @@ def test_rotated_images_keep_their_frame(tmp_path: Path) -> None:
         ({"density": -1.0}, "number above 0"),
         ({"count": "2,2,2"}, "count= needs origin="),
         ({"mean": "AU", "sum": "au"}, "AU is named twice"),
-        ({"mean": "AU", "incomplete": "refuse"}, "1 block of .* without AU"),
+        ({"mean": "AU", "incomplete": "refuse"}, "has 1 block without AU: fill in the values"),
+        ({"sum": "AU", "incomplete": "refuse"}, "has 1 block without AU"),
         ({"mean": "AU", "incomplete": "drop"}, "use 'keep' or 'refuse'"),
         ({"mean": "AU", "cutoff": {"CU": 1}}, "must name one of the grades"),
         ({"mean": "AU", "cutoff": {"AU": "x"}}, "one or more numbers"),
@@ -257,6 +258,26 @@ def test_the_memory_of_the_new_model_is_counted_first(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("X,Y,Z,DX,DY,DZ\n5,5,5,10,10,10\n")
     with pytest.raises(TableError, match="memory"):
         regularise(tmp_path / "a.csv", tmp_path / "b.csv", 0.001)
+
+
+def test_missing_values_are_counted_apart_in_every_chunk(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"X": [1.0, 3, 5, 7], "Y": 1.0, "Z": 1.0, "DX": 2.0, "DY": 2.0, "DZ": 2.0})
+    frame["SG"] = [2.0, math.nan, math.nan, 3]
+    frame["AU"] = [1.0, 2, math.nan, math.nan]
+    frame["T"] = [math.nan, 5, math.nan, 7]
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=1)
+    settings = {"density": "SG", "mean": "AU", "sum": "T"}
+    done = regularise(tmp_path / "a.parquet", tmp_path / "b.csv", "8,2,2", **settings)
+    assert done.notes == (
+        "2 blocks without SG: not in its mean or in tonnes",
+        "2 blocks without AU: not in its mean",
+        "2 blocks without T: not in its sum",
+        "1 block with AU but without SG: not in the mean of AU",
+    )
+    assert done.balance("T").inside == 12 and done.balance("tonnes").inside == 8 * 5
+    with pytest.raises(TableError, match=r"a\.parquet has 2 blocks without SG: fill in"):
+        regularise(tmp_path / "a.parquet", tmp_path / "c.csv", 8, incomplete="refuse", **settings)
 
 
 def test_thin_new_blocks_are_counted_before_blocks_are_divided(
