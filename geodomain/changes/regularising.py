@@ -35,7 +35,7 @@ from geodomain.formats.blocks import (
     write_columns,
 )
 from geodomain.formats.cell_file import write_blocks
-from geodomain.formats.registry import writer_of_blocks
+from geodomain.formats.registry import block_outputs, writer_of_blocks
 from geodomain.inputs import PathGiven, model_path
 from geodomain.progress import Progress, show_progress
 from geodomain.tables.conditions import Column
@@ -209,7 +209,8 @@ def _require_output(source: str, place: Path, *, overwrite: bool) -> None:
         raise ValueError(message)
     if writer_of_blocks(place.suffix.lower()) is None:
         message = (
-            f"{place}: this extension stores no block model: use .csv, .parquet, .vti, .vtu or .omf"
+            f"a block model cannot be written to {place}: name a file with one of the extensions "
+            f"{', '.join(block_outputs())}"
         )
         raise TableError(message)
     refuse_inputs([place], [file_of(source)])
@@ -818,8 +819,10 @@ def _refuse_columns(model: BlockFile, plan: Plan) -> None:
     """Raise TableError if a column is missing, or is a coordinate or a size."""
     for name in (*plan.numbers, *plan.texts):
         find_column(model.columns, name, model.name)
-    for name in plan.numbers:
-        refuse_geometry(name, model.centroid, model.sizes, model.name)
+    roles = dict.fromkeys(plan.numbers, "mean") | dict.fromkeys(plan.sums, "sum")
+    roles |= {plan.density: "density"} if isinstance(plan.density, str) else {}
+    for name, role in roles.items():
+        refuse_geometry(name, model.centroid, model.sizes, model.name, role)
 
 
 def _require_sizes(sizes: Floats | None, model: BlockFile) -> Floats:

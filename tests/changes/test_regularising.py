@@ -216,7 +216,9 @@ def test_rotated_images_keep_their_frame(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"mean": "XX"}, "no column 'XX'"),
-        ({"mean": "DX"}, "DX"),
+        ({"mean": "DX"}, "holds the x sizes .* cannot be their mean: name the column with mean="),
+        ({"sum": "Z"}, "cannot be their sum: name the column with sum="),
+        ({"density": "X", "mean": "AU"}, "cannot be their density"),
         ({"mean": {"AU": "tonnes"}}, "tonnes, which need density="),
         ({"density": -1.0}, "number above 0"),
         ({"count": "2,2,2"}, "count= needs origin="),
@@ -242,7 +244,7 @@ def test_bad_outputs_and_models(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("X,Y,Z,AU\n5,5,5,1\n15,5,5,2\n")
     with pytest.raises(TableError, match="no block sizes"):
         regularise(tmp_path / "a.csv", tmp_path / "b.csv", 4)
-    with pytest.raises(TableError, match="stores no block model"):
+    with pytest.raises(TableError, match=r"b\.txt: name a file .* \.csv, \.parquet, \.xlsx"):
         regularise(tmp_path / "a.csv", tmp_path / "b.txt", 4)
     with pytest.raises(ValueError, match="size"):
         regularise(tmp_path / "a.csv", tmp_path / "b.csv", "4,0,1")
