@@ -1,4 +1,4 @@
-"""Divide blocks among the cells of a regular lattice exactly, and add up products by cell."""
+"""Divide blocks among the cells of a regular lattice exactly."""
 
 from __future__ import annotations
 
@@ -14,18 +14,12 @@ from numpy.typing import NDArray
 from geodomain import memory
 from geodomain.blocks.new_model import DecimalAxis, fitted_axis
 from geodomain.compute.data import Floats, Ints
-from geodomain.compute.rows import add_products
 from geodomain.errors import TableError
 
 Places = NDArray[np.intp]
 
 # Volumes in units stay below 2^62, so that int64 holds them.
 _MOST_UNITS = 1 << 62
-# Bits of a mantissa, and of the number of products that may be added.
-_MANTISSA, _PRODUCTS = 53, 48
-# Carries are taken out of the lanes after this many products; 2^31 is the limit.
-_BEFORE_CARRY = 1 << 30
-_DIGIT = 32
 # Pieces of blocks that are added together.
 _TOGETHER = 1 << 18
 
@@ -241,99 +235,3 @@ def lattice_over(
         anchor = low if corner is None else Fraction(corner[place])
         axes.append(fitted_axis(low, high, Fraction(size[place]), Fraction(0), anchor))
     return axes[0], axes[1], axes[2]
-
-
-class Exponents:
-    """The range of the binary exponents of a column, collected chunk by chunk.
-
-    Attributes
-    ----------
-    low, high : int
-        A value that is not 0 is a multiple of 2^low, and below 2^high in size.
-    """
-
-    def __init__(self) -> None:
-        self.low, self.high = 0, 0
-        self._is_empty = True
-
-    def add(self, values: Floats) -> None:
-        """Take the finite values of a chunk into account."""
-        present = values[np.isfinite(values) & (values != 0)]
-        if not len(present):
-            return
-        _, powers = np.frexp(present)
-        low, high = int(powers.min()) - _MANTISSA, int(powers.max())
-        if self._is_empty:
-            self.low, self.high, self._is_empty = low, high, False
-        self.low, self.high = min(self.low, low), max(self.high, high)
-
-
-class Sums:
-    """Exact sums by group of products: a volume in units times some factors.
-
-    Parameters
-    ----------
-    groups : int
-        Number of groups.
-    factors : sequence of Exponents
-        The ranges of the factors, at most two.
-    """
-
-    def __init__(self, groups: int, factors: Sequence[Exponents] = ()) -> None:
-        self._unit = sum(each.low for each in factors)
-        bits = 62 + _PRODUCTS + sum(each.high for each in factors) - self._unit
-        self._lanes = np.zeros((groups, -(-bits // _DIGIT) + 1), np.int64)
-        self._since = 0
-        self._wholes: list[int] | None = None
-
-    @staticmethod
-    def room(groups: int, factors: Sequence[Exponents] = ()) -> int:
-        """Return the memory of such sums in bytes."""
-        bits = 62 + _PRODUCTS + sum(each.high - each.low for each in factors)
-        return groups * 8 * (-(-bits // _DIGIT) + 1)
-
-    def add(self, groups: Ints, volumes: Ints, *factors: Floats) -> None:
-        """Add products to the sums; factors are finite."""
-        if self._since + len(groups) > _BEFORE_CARRY:
-            self._carry()
-        self._since += len(groups)
-        self._wholes = None
-        columns = np.column_stack(factors) if factors else np.empty((len(groups), 0))
-        done = add_products(self._lanes, groups, volumes, columns, self._unit)
-        if done < len(groups):
-            message = f"a product of group {int(groups[done])} does not fit into its sum"
-            raise AssertionError(message)
-
-    def _carry(self) -> None:
-        """Move carries to the next lanes, so that each lane but the last has a digit of 32 bits."""
-        lanes = self._lanes
-        for lane in range(lanes.shape[1] - 1):
-            carry = lanes[:, lane] >> _DIGIT
-            lanes[:, lane] -= carry << _DIGIT
-            lanes[:, lane + 1] += carry
-        self._since = 0
-
-    @property
-    def scale(self) -> Fraction:
-        """The unit of the numbers that `wholes` returns."""
-        return Fraction(2) ** self._unit
-
-    def wholes(self) -> list[int]:
-        """Return the sum of each group as a whole number of `scale`."""
-        if self._wholes is not None:
-            return self._wholes
-        self._carry()
-        lanes = self._lanes
-        words = np.empty((len(lanes), lanes.shape[1] + 1), "<u4")
-        words[:, :-2] = lanes[:, :-1]
-        words[:, -2:] = np.ascontiguousarray(lanes[:, -1:], "<i8").view("<u4")
-        content, width = words.tobytes(), 4 * words.shape[1]
-        self._wholes = [
-            int.from_bytes(content[at : at + width], "little", signed=True)
-            for at in range(0, len(content), width)
-        ]
-        return self._wholes
-
-    def total(self, groups: slice = slice(None)) -> Fraction:
-        """Return the sum over groups."""
-        return sum(self.wholes()[groups]) * self.scale

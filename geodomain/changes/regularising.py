@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from geodomain import memory
 from geodomain.blocks.new_model import DecimalAxis, read_counts, read_decimals, read_sizes
-from geodomain.changes.cells import AxisIntervals, Division, Exponents, Sums, lattice_over
+from geodomain.changes.cells import AxisIntervals, Division, lattice_over
 from geodomain.changes.regularised import Balance, CutoffMoves, Moved, Regularised
 from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import refuse_geometry
@@ -44,6 +44,7 @@ from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.rotation import refuse_misfit, require_known_turn
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import find_column, plain_name
+from geodomain.volumes.exact_sums import Exponents, Sums
 from geodomain.volumes.tonnes import Cutoffs, read_cutoffs, refuse_commas
 
 Incomplete = Literal["keep", "refuse"]

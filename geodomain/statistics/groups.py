@@ -20,7 +20,7 @@ from geodomain.statistics.declustering import (
 from geodomain.statistics.populations import LARGEST, RunningSums
 from geodomain.statistics.samples import Samples
 from geodomain.statistics.settings import AUTO, NEAREST, WeightSettings
-from geodomain.volumes.tonnage import nearest_float
+from geodomain.volumes.exact_sums import nearest_float
 
 # More cells than this along an axis cannot be numbered.
 _MOST_CELLS = 1 << 30

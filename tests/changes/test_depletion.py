@@ -32,7 +32,7 @@ from geodomain.changes.mined_periods import end_of, periods_until, share_column
 from geodomain.changes.mined_shares import MinedShares, excavation
 from geodomain.errors import GeodomainWarning, MeshError, TableError
 from geodomain.labelling.settings import LabelSettings
-from geodomain.volumes.tonnage import exact_products, exact_sums, fits_exactly
+from geodomain.volumes.exact_sums import exact_products, exact_sums, fits_exactly
 
 # The models lack some densities and grades.
 pytestmark = pytest.mark.filterwarnings("ignore:.* ha(s|ve) no (SG|AU)")

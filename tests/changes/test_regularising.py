@@ -14,8 +14,8 @@ from late import needs, pd
 
 import geodomain
 from geodomain import regularise
-from geodomain.changes.cells import Exponents, Sums
 from geodomain.errors import GeodomainWarning, TableError
+from geodomain.volumes.exact_sums import Exponents, Sums
 
 SIZES = (0.5, 1.0, 1.25, 2.0)
 
