@@ -92,8 +92,8 @@ def _weighted(value: str) -> tuple[str, str]:
     type=click.Choice(["keep", "refuse"]),
     default="keep",
     show_default=True,
-    help="What to do with blocks that lack a density or a value of --mean: leave them out of the "
-    "mean and count them, or end with an error.",
+    help="What to do with blocks that lack a density, a value of --mean or --sum, or a weight: "
+    "leave them out of this mean or sum and count them, or end with an error.",
 )
 @options.output_option("OUT", "New model, such as .csv, .parquet, .vti or .omf.", required=True)
 @options.overwrite_option
@@ -170,8 +170,8 @@ Example:
     metavar="PERIOD=PATH",
     help="A period and a wireframe that is mined in it: a closed one is a solid, such as a stope; "
     "everything above an open one is mined, such as the survey of a pit. Repeat it for each period "
-    "and wireframe. Periods that are dates, such as 2026-01, are sorted; others are in the order "
-    "of the options.",
+    "and wireframe. Periods that are dates, such as 2026-01, are sorted; a date in another form "
+    "is an error; other names are in the order of the options.",
 )
 @click.option(
     "--initial",

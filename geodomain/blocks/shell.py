@@ -42,7 +42,7 @@ from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.rotation import FIRST, refuse_misfit, require_known_turn
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import closest
-from geodomain.volumes.tonnage import exact_sums, nearest_float
+from geodomain.volumes.exact_sums import exact_sums, nearest_float
 
 if TYPE_CHECKING:
     import pandas

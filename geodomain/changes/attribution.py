@@ -29,7 +29,7 @@ from geodomain.changes.overlay import Lengths
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.mesh.edges import exact_product
-from geodomain.volumes.tonnage import ONE, exact_sums
+from geodomain.volumes.exact_sums import ONE, exact_sums
 
 # Exact sums: a row for each group of blocks, with volume, tonnes, and for each grade the tonnes
 # that have the grade, and the metal. In units of 2^-1126, as in `exact_sums`.

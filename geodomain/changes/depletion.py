@@ -111,7 +111,8 @@ def deplete(
         its inside is mined. An open mesh is a surface, such as a survey of the pit at the end of
         the period; everything above it is mined. A file with several solids has all of them. If the
         names of all periods are dates, such as ``2026``, ``2026-01`` or ``2026-01-31``, the periods
-        are sorted by their ends; otherwise they are in the order of the mapping.
+        are sorted by their ends. Dates in other forms, such as ``2026-1``, are refused. Other names
+        are in the order of the mapping.
     output : path, optional
         The file to write; "-" is stdout.
     density, grade, bench, cutoff, grade_unit, density_unit, classification

@@ -13,17 +13,14 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, in_lines
 from geodomain.result_tables import ResultColumns, data_frame, html_table, text_table
+from geodomain.volumes.exact_sums import ONE, exact_products, exact_sums, fits_exactly
 from geodomain.volumes.tonnage import (
-    ONE,
     Chunk,
     Group,
     Places,
     Tonnage,
     Wanted,
     counts_by_key,
-    exact_products,
-    exact_sums,
-    fits_exactly,
     flags_of,
     numbered_keys,
 )

@@ -94,7 +94,8 @@ from geodomain.tables.in_memory import BlockFrame, is_frame
 from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.settings import TableKeywords, TableSettings
 from geodomain.tables.vendors import plain_name
-from geodomain.volumes.tonnage import ONE, MetalUnit, Wanted
+from geodomain.volumes.exact_sums import ONE
+from geodomain.volumes.tonnage import MetalUnit, Wanted
 from geodomain.volumes.tonnes import Cutoffs, metal_units, wanted_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +33,14 @@ from geodomain.settings import BackendName
 from geodomain.volumes.tonnage import REST
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+# Names made of the parts of a date only, with a year or the name of a month. Such a name, as
+# 2026-1, 202601, 01/2026, Jan-26 or 2026-Q1, would otherwise be in the order of the options.
+_YEAR = r"(?<!\d)(?:19|20)\d\d(?:(?:0[1-9]|1[0-2])(?:[0-3]\d)?)?(?!\d)"
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_OTHER_DATE = re.compile(
+    rf"(?=.*(?:{_YEAR}|{_MONTH}.*\d|\d.*{_MONTH}))(?:\d+|[^\w]|_|{_MONTH}|[qhw](?=\d))+",
+    re.IGNORECASE,
+)
 
 
 def end_of(name: str) -> date | None:
@@ -41,7 +49,7 @@ def end_of(name: str) -> date | None:
     Raises
     ------
     ValueError
-        If the text looks like a date, but there is no such day.
+        If there is no such day, or if the text is a date in another form, such as 2026-1.
 
     Examples
     --------
@@ -50,13 +58,19 @@ def end_of(name: str) -> date | None:
     """
     match = _DATE.fullmatch(name)
     if match is None:
+        if _OTHER_DATE.fullmatch(name):
+            message = (
+                f"{name!r} looks like a date, but has another form than 2026, 2026-01 or "
+                "2026-01-31, so its order is unknown: write it in one of these forms"
+            )
+            raise ValueError(message)
         return None
     year, month, day = (None if part is None else int(part) for part in match.groups())
     try:
         last = monthrange(year or 0, month or 12)[1] if day is None else day
         return date(year or 0, month or 12, last)
     except ValueError:
-        message = f"{name!r} is no date: write a year, month or day, such as 2026-01"
+        message = f"{name!r} is not a date: write a year, month or day, such as 2026-01"
         raise ValueError(message) from None
 
 
@@ -66,8 +80,8 @@ def periods_until(names: Iterable[str], at: str | None) -> list[str]:
     Raises
     ------
     ValueError
-        If there is no period, if two have the same column, if only some names are dates, or if no
-        period ends by `at`.
+        If there is no period, if two have the same column or end on the same day, if only some
+        names are dates, or if no period ends by `at`.
     """
     listed = list(names)
     _require_names(listed)
@@ -76,7 +90,7 @@ def periods_until(names: Iterable[str], at: str | None) -> list[str]:
     if plain and len(plain) < len(listed):
         dated = next(name for name in listed if name not in plain)
         message = (
-            f"{dated!r} is a date and {plain[0]!r} is none, so their order is unknown: name all "
+            f"{dated!r} is a date and {plain[0]!r} is not, so their order is unknown: name all "
             "periods by dates, such as 2026-01, or none"
         )
         raise ValueError(message)
@@ -86,6 +100,13 @@ def periods_until(names: Iterable[str], at: str | None) -> list[str]:
             raise ValueError(message)
         return listed if at is None else listed[: listed.index(at) + 1]
     ordered = sorted(zip(ends, listed, strict=True), key=lambda pair: pair[0] or date.min)
+    for (end, name), (next_end, other) in pairwise(ordered):
+        if end == next_end:
+            message = (
+                f"the periods {name} and {other} end on the same day, so their order is unknown: "
+                "rename one of them"
+            )
+            raise ValueError(message)
     last = None if at is None else end_of(at)
     if at is not None and last is None:
         message = f"at= is {at!r}; it must be a date, such as 2026-01 or 2026-01-31"

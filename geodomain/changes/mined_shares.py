@@ -234,7 +234,8 @@ class MinedShares:
 
     def _state(self, place: int, blocks: SizedBlocks) -> _State:
         body = self._bodies[place]
-        if not _may_meet(body.box, blocks):
+        near = blocks.near(body.box)
+        if not near.any():
             return _State.apart()
         entry = entry_of(body, blocks, self._frame)
         rows, share, sampled = entry.rows, entry.share.copy(), entry.crossed | entry.off
@@ -245,11 +246,8 @@ class MinedShares:
         if len(rim):
             share[rim], cover[rim], sampled[rim] = self._at_rim(place, rows[rim], blocks)
             under |= ~sampled & (cover - share <= _EQUAL)
-        whole = blocks.usable.copy()
-        whole[rows] = False
-        with np.errstate(invalid="ignore"):
-            near = (blocks.lows < body.box[1]) & (blocks.highs > body.box[0])
-        candidates = np.flatnonzero(whole & near.all(axis=1))
+        near[rows] = False
+        candidates = np.flatnonzero(near)
         states = body.states_at(np.ascontiguousarray(blocks.points[candidates]))
         inside = sides_of(states) == ABOVE if self._is_surface[place] else body.within(states)
         entered = ~under
@@ -463,13 +461,6 @@ def _as_domains(
             domains.append(Domain(name, meshes, kind=kind, **beyond))  # type: ignore[arg-type]
             owners.append(number)
     return domains, owners
-
-
-def _may_meet(box: Floats, blocks: SizedBlocks) -> bool:
-    """Return whether a box meets the box around all blocks."""
-    low = np.min(blocks.lows, axis=0, where=blocks.usable[:, None], initial=np.inf)
-    high = np.max(blocks.highs, axis=0, where=blocks.usable[:, None], initial=-np.inf)
-    return bool((low < box[1]).all() and (high > box[0]).all())
 
 
 def _lowest(body: Body, base: float) -> float:

@@ -49,7 +49,8 @@ from geodomain.tables.in_memory import NAME, BlockFrame
 from geodomain.tables.numbers import NegativeGrades, below_notes
 from geodomain.tables.options import TableOptions
 from geodomain.tables.rotation import require_known_turn
-from geodomain.volumes.tonnage import Tonnage, Wanted, exact_sums
+from geodomain.volumes.exact_sums import exact_sums
+from geodomain.volumes.tonnage import Tonnage, Wanted
 from geodomain.volumes.tonnes import refuse_commas
 from geodomain.volumes.tonnes_report import tonnage_warnings
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from geodomain import memory
 from geodomain.blocks.new_model import DecimalAxis, read_counts, read_decimals, read_sizes
-from geodomain.changes.cells import AxisIntervals, Division, Exponents, Sums, lattice_over
+from geodomain.changes.cells import AxisIntervals, Division, lattice_over
 from geodomain.changes.regularised import Balance, CutoffMoves, Moved, Regularised
 from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.columns import refuse_geometry
@@ -34,7 +35,7 @@ from geodomain.formats.blocks import (
     write_columns,
 )
 from geodomain.formats.cell_file import write_blocks
-from geodomain.formats.registry import writer_of_blocks
+from geodomain.formats.registry import block_outputs, writer_of_blocks
 from geodomain.inputs import PathGiven, model_path
 from geodomain.progress import Progress, show_progress
 from geodomain.tables.conditions import Column
@@ -43,6 +44,7 @@ from geodomain.tables.options import TableOptions, table_options
 from geodomain.tables.rotation import refuse_misfit, require_known_turn
 from geodomain.tables.settings import TableKeywords
 from geodomain.tables.vendors import find_column, plain_name
+from geodomain.volumes.exact_sums import Exponents, Sums
 from geodomain.volumes.tonnes import Cutoffs, read_cutoffs, refuse_commas
 
 Incomplete = Literal["keep", "refuse"]
@@ -117,8 +119,8 @@ def regularise(
     cutoff_table : path, optional
         A .csv, .xlsx or .parquet file for the table of dilution and ore loss.
     incomplete : {"keep", "refuse"}
-        What to do with blocks that lack a density or a value of ``mean``: leave them out of this
-        mean and count them, or raise an error.
+        What to do with blocks that lack a density, a value of ``mean`` or ``sum``, or a weight:
+        leave them out of this mean or sum and count them, or raise an error.
     overwrite, threads, progress, **table
         As for `label_file`. But without ``rotation``, ``origin`` is a corner of a new block, from
         which others lie whole blocks away. [default: the lower corner of the model]
@@ -208,7 +210,8 @@ def _require_output(source: str, place: Path, *, overwrite: bool) -> None:
         raise ValueError(message)
     if writer_of_blocks(place.suffix.lower()) is None:
         message = (
-            f"{place}: this extension stores no block model: use .csv, .parquet, .vti, .vtu or .omf"
+            f"a block model cannot be written to {place}: name a file with one of the extensions "
+            f"{', '.join(block_outputs())}"
         )
         raise TableError(message)
     refuse_inputs([place], [file_of(source)])
@@ -371,7 +374,10 @@ class _Work:
         self._threads, self._progress = threads, progress
         self._intervals = [AxisIntervals() for _ in range(3)]
         self._ranges = {name: Exponents() for name in plan.numbers}
-        self._lacking = dict.fromkeys(plan.averaged, 0)
+        # Blocks that lack the number of a column, and blocks with the number of a mean that lack
+        # its weight.
+        self._missing = dict.fromkeys(plan.numbers, 0)
+        self._unweighted = dict.fromkeys(plan.averaged, 0)
         self._labels: dict[str, list[str]] = {name: [] for name in plan.texts}
         self._volumes: dict[str, list[tuple[Ints, Ints]]] = {name: [] for name in plan.texts}
         self._kinds: set[tuple[float, ...]] = set()
@@ -406,7 +412,7 @@ class _Work:
                 values = self._numbers(column, there, placed, negative)
                 for name, range_ in self._ranges.items():
                     range_.add(values[name])
-                self._count_lacking(values)
+                self._count_missing(values)
                 self.rows += len(placed)
                 self._unplaced += int((~placed).sum())
 
@@ -444,9 +450,11 @@ class _Work:
 
     def _codes(self, points: Floats, sizes: Floats) -> tuple[list[Ints], Bools]:
         """Return the intervals of the blocks that have a centroid and a size, and their mask."""
-        finite = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
-        placed: Bools = np.asarray(finite & (sizes > 0).all(axis=1), np.bool_)
-        points, sizes = (points, sizes) if placed.all() else (points[placed], sizes[placed])
+        placed: Bools = np.ones(len(points), np.bool_)
+        if not (np.isfinite(points).all() and np.isfinite(sizes).all() and (sizes > 0).all()):
+            finite = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
+            placed = np.asarray(finite & (sizes > 0).all(axis=1), np.bool_)
+            points, sizes = points[placed], sizes[placed]
         if self._matrix is not None:
             points = np.round(points @ self._matrix.T, _DECIMALS)
         codes = [
@@ -480,12 +488,29 @@ class _Work:
             raise TableError(message)
         return values
 
-    def _count_lacking(self, values: Mapping[str, Floats]) -> None:
-        for name in self._lacking:
-            self._lacking[name] += int((~self._present(name, values)).sum())
-        for name in self._plan.sums:
-            if np.isnan(values[name]).any():
-                self._lacking[name] = self._lacking.get(name, 0) + int(np.isnan(values[name]).sum())
+    def _count_missing(self, values: Mapping[str, Floats]) -> None:
+        for name in self._missing:
+            self._missing[name] += int(np.isnan(values[name]).sum())
+        for name in self._unweighted:
+            lacking = ~np.isnan(values[name]) & ~self._present(name, values)
+            self._unweighted[name] += int(lacking.sum())
+
+    def _lacks(self) -> Iterator[tuple[str, str]]:
+        """Yield which blocks lack numbers, and where these blocks are left out."""
+        plan = self._plan
+        for name, count in self._missing.items():
+            places = ["its mean"] if name in plan.averaged else []
+            places += ["its sum"] if name in plan.sums else []
+            places += ["tonnes"] if name == plan.density else []
+            if count and places:
+                yield f"{counted(count, 'block')} without {name}", " or in ".join(places)
+        for name, count in self._unweighted.items():
+            if count:
+                (weight,) = plan.weight_of(name)
+                yield (
+                    f"{counted(count, 'block')} with {name} but without {weight}",
+                    (f"the mean of {name}"),
+                )
 
     def _present(self, name: str, values: Mapping[str, Floats]) -> Bools:
         """Return which blocks count in the mean of a column."""
@@ -497,13 +522,12 @@ class _Work:
     def _refuse_lacking(self) -> None:
         if self._plan.incomplete == "keep":
             return
-        for name, count in self._lacking.items():
-            if count:
-                message = (
-                    f"{counted(count, 'block')} of {self._name} without {name} or its weight: fill "
-                    "in the values, or leave these blocks out of the mean with incomplete='keep'"
-                )
-                raise TableError(message)
+        for blocks, _ in self._lacks():
+            message = (
+                f"{self._name} has {blocks}: fill in the values, or leave these blocks out with "
+                "incomplete='keep'"
+            )
+            raise TableError(message)
 
     # The second pass: sums by cell.
 
@@ -547,7 +571,12 @@ class _Work:
                 for name in plan.texts:
                     self._labels[name], spelled = column(name).distinct(self._labels[name])
                     texts[name] = spelled.astype(np.int64)[there][placed]
-                take(codes, values, texts)
+                for some in self._division.batches(codes):
+                    take(
+                        [code[some] for code in codes],
+                        {name: numbers[some] for name, numbers in values.items()},
+                        {name: labels[some] for name, labels in texts.items()},
+                    )
 
             names = list(dict.fromkeys([*plan.numbers, *plan.texts]))
             read_columns(model, names, add, threads=self._threads, progress=self._progress)
@@ -691,7 +720,7 @@ class _Work:
         for name in self._plan.averaged:
             yield name, self._means(name, cells)
         for name in self._plan.sums:
-            yield name, np.array([float(each) for each in self._amounts(name, cells)])
+            yield name, np.array([a / b for a, b in self._amounts(name, cells.tolist())])
         for name in self._plan.dominants:
             yield name, self._dominant(name, cells)
         for name in self._plan.shares:
@@ -709,17 +738,19 @@ class _Work:
             ]
         )
 
-    def _amounts(self, name: str, cells: NDArray[np.intp]) -> Iterator[Fraction]:
-        """Yield the amount in each cell: of each block, the share of its volume in the cell."""
-        sums, kinds = self._sums[f"{name} +"], [int(each) for each in self._wholes]
+    def _amounts(self, name: str, cells: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Yield the amount in each cell as numerator and denominator.
+
+        Each block gives the cell the share of its amount that its volume has there.
+        """
+        sums, kinds = self._sums[f"{name} +"], self._wholes.tolist()
         wholes, scale = sums.wholes(), sums.scale
-        for at in cells.tolist():
-            some = wholes[at * len(kinds) : (at + 1) * len(kinds)]
-            total = sum(
-                (Fraction(each, kind) for each, kind in zip(some, kinds, strict=True) if each),
-                Fraction(0),
-            )
-            yield total * scale
+        for at in cells:
+            parts = wholes[at * len(kinds) : (at + 1) * len(kinds)]
+            some = [(part, kind) for part, kind in zip(parts, kinds, strict=True) if part]
+            common = math.lcm(*(kind for _, kind in some))
+            total = sum(part * (common // kind) for part, kind in some)
+            yield total * scale.numerator, common * scale.denominator
 
     def _dominant(self, name: str, cells: NDArray[np.intp]) -> Values:
         labels = self._labels[name]
@@ -766,16 +797,18 @@ class _Work:
         return Balance.checked(title, before.total() * unit, inside, outside)
 
     def _amount_balance(self, name: str) -> Balance:
-        cells = np.arange(self._division.cells + 1)
-        *inside, outside = self._amounts(name, cells)
+        totals: Counter[int] = Counter()
+        for numerator, denominator in self._amounts(name, range(self._division.cells)):
+            totals[denominator] += numerator
+        inside = sum((Fraction(a, b) for b, a in totals.items()), Fraction(0))
+        ((numerator, denominator),) = self._amounts(name, [self._division.cells])
         before = self._before[f"{name} +"].total()
-        return Balance.checked(name, before, sum(inside, Fraction(0)), outside)
+        return Balance.checked(name, before, inside, Fraction(numerator, denominator))
 
     def notes(self) -> Iterator[str]:
         """Yield notes: blocks that means leave out, and rounded coordinates."""
-        for name, count in self._lacking.items():
-            if count:
-                yield f"{counted(count, 'block')} without {name} or its weight: not in its mean"
+        for blocks, places in self._lacks():
+            yield f"{blocks}: not in {places}"
         yield from self._notes_below
         if self._matrix is not None:
             yield (
@@ -787,8 +820,10 @@ def _refuse_columns(model: BlockFile, plan: Plan) -> None:
     """Raise TableError if a column is missing, or is a coordinate or a size."""
     for name in (*plan.numbers, *plan.texts):
         find_column(model.columns, name, model.name)
-    for name in plan.numbers:
-        refuse_geometry(name, model.centroid, model.sizes, model.name)
+    roles = dict.fromkeys(plan.numbers, "mean") | dict.fromkeys(plan.sums, "sum")
+    roles |= {plan.density: "density"} if isinstance(plan.density, str) else {}
+    for name, role in roles.items():
+        refuse_geometry(name, model.centroid, model.sizes, model.name, role)
 
 
 def _require_sizes(sizes: Floats | None, model: BlockFile) -> Floats:

@@ -91,17 +91,24 @@ def unit_of_length(density_unit: str | None) -> str:
 
 
 def refuse_geometry(
-    density: str | float, centroid: Sequence[str], sizes: Sequence[str], table: str
+    column: str | float,
+    centroid: Sequence[str],
+    sizes: Sequence[str],
+    table: str,
+    role: str = "density",
 ) -> None:
-    """Raise TableError if the density column is a coordinate or size of the blocks."""
-    if not isinstance(density, str):
+    """Raise TableError if the column of a quantity is a coordinate or size of the blocks.
+
+    `role` is the name of the quantity and of the keyword for its column.
+    """
+    if not isinstance(column, str):
         return
     for names, what in ((centroid, "coordinates"), (sizes, "sizes")):
         for axis, name in zip("xyz", names, strict=False):
-            if plain_name(name) == plain_name(density):
+            if plain_name(name) == plain_name(column):
                 message = (
-                    f"column {density} of {table} holds the {axis} {what} of the blocks, so it "
-                    "cannot be their density: name the column of densities with density="
+                    f"column {column} of {table} holds the {axis} {what} of the blocks, so it "
+                    f"cannot be their {role}: name the column with {role}="
                 )
                 raise TableError(message)
 

@@ -256,11 +256,19 @@ def _require_writable(place: Path) -> None:
         raise IsADirectoryError(errno.EISDIR, "it is a folder: name a file", str(place))
     if mode and not stat.S_ISREG(mode):
         return
-    # For a link, the folder of its target.
-    folder = Path(os.path.realpath(place)).parent
-    if not folder.is_dir():
+    AtomicFile(target_of(place)).abandon()
+
+
+def target_of(place: Path) -> Path:
+    """Return the path with its links resolved; raise FileNotFoundError if its folder is missing.
+
+    Resolving `missing/../a.csv` gives `a.csv`, so the folder is looked for in the path as it was
+    written, too; otherwise this file would be replaced although no check has recognised it.
+    """
+    target = Path(os.path.realpath(place))
+    if not (place.parent.is_dir() and target.parent.is_dir()):
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(place))
-    AtomicFile(Path(os.path.realpath(place))).abandon()
+    return target
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

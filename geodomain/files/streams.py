@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO, cast
 from geodomain.compute.native import thread_count
 from geodomain.compute.rows import read_bytes
 from geodomain.errors import TableError
-from geodomain.files.outputs import AtomicFile, refuse_to_replace, write_all
+from geodomain.files.outputs import AtomicFile, refuse_to_replace, target_of, write_all
 from geodomain.files.pipeline import ByteSource, fill
 from geodomain.files.pipeline import Target as Target
 from geodomain.files.unchanged import Counted, Digest, Digested, Unchanged
@@ -470,7 +470,7 @@ def open_target(
             yield _digested(Stream(device, str(path)), digest)
         return
     refuse_to_replace([Path(path)], overwrite=overwrite or in_place)
-    place = Path(os.path.realpath(path))
+    place = target_of(Path(path))
     compressed = source.compressed if in_place and source else place.suffix.lower() == ".gz"
     file = AtomicFile(place, new=not (overwrite or in_place))
     yield from _replace(file, source, compressed, threads, digest)

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
-from geodomain.volumes.tonnage import exact_sums, nearest_float, numbered_keys
+from geodomain.volumes.exact_sums import exact_sums, nearest_float
+from geodomain.volumes.tonnage import numbered_keys
 
 Cell = tuple[float, float, float]
 Steps = NDArray[np.int32] | NDArray[np.int64]

@@ -23,7 +23,7 @@ from geodomain.statistics.populations import Numbers, Population, RunningSums
 from geodomain.statistics.samples import Samples
 from geodomain.statistics.settings import AUTO, NEAREST, WeightSettings
 from geodomain.statistics.spilled import SpilledPart
-from geodomain.volumes.tonnage import nearest_float
+from geodomain.volumes.exact_sums import nearest_float
 
 # More cells than this along an axis, or in all, cannot be numbered.
 _MOST_ALONG, _MOST_CELLS = 1 << 30, 1 << 62

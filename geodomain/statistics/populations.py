@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
-from geodomain.volumes.tonnage import ONE, exact_sums, nearest_float
+from geodomain.volumes.exact_sums import ONE, exact_sums, nearest_float
 
 # Terms of a block. The sum before each block is kept; other sums add part of a block again.
 _TOGETHER, _IN_ROW = 4096, 64

@@ -23,7 +23,7 @@ from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.statistics.declustering import Cell, CellGrid, Steps, Trial
 from geodomain.statistics.populations import Numbers, Population, SortedRows
-from geodomain.volumes.tonnage import exact_sums, nearest_float
+from geodomain.volumes.exact_sums import exact_sums, nearest_float
 
 Codes = NDArray[np.uint16]
 Keys = NDArray[np.int64]

@@ -49,7 +49,8 @@ from geodomain.tables.frames import turned
 from geodomain.tables.options import TableOptions, options_among
 from geodomain.tables.settings import TableKeywords, TextKeywords
 from geodomain.tables.vendors import plain_name
-from geodomain.volumes.tonnage import ONE, exact_sums, nearest_float, snapped
+from geodomain.volumes.exact_sums import ONE, exact_sums, nearest_float
+from geodomain.volumes.tonnage import snapped
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from geodomain.checks.columns import DensityChecks, DensityUnit, LabelSpellings
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
-from geodomain.mesh.edges import exact_product
 from geodomain.tables.numbers import BelowDetection, NegativeGrades
+from geodomain.volumes.exact_sums import exact_sums
 
 # Faces this close to a bench boundary, in bench heights, count as on the boundary, because in
 # float64, for example, 0.3 / 0.1 is below 3.
@@ -78,95 +78,6 @@ def snapped(heights: Floats) -> Floats:
         return np.where(np.abs(heights - nearest) <= _ON_FACE, nearest, heights)
 
 
-# Exact sums of float64 by group, as integers, which do not depend on order and chunks.
-
-# Every float64 is a whole multiple of 2^-1126 once its fraction is written with 53 bits.
-_PLACES = 1126
-ONE = 1 << _PLACES
-# A fraction of 53 bits is added as two halves. With at most 2^20 rows in a part each half's sum is
-# below 2^(27 + 20), so that float64 holds it exactly.
-_HALF, _PART = 26, 1 << 20
-
-
-def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int) -> list[int]:
-    """Return the exact sum of finite values for each group.
-
-    Parameters
-    ----------
-    values : (n,) float64
-        The values.
-    groups : (n,) intp
-        The group of each value, from 0 to `count` - 1.
-    count : int
-        Number of groups.
-
-    Returns
-    -------
-    list of int
-        The sums in units of 2^-1126. Sums of several calls can be added; `nearest_float` converts
-        the total.
-
-    Examples
-    --------
-    >>> sums = exact_sums(np.array([1e16, 1.0, -1e16]), np.zeros(3, np.intp), 1)
-    >>> nearest_float(sums[0])
-    1.0
-    """
-    totals = [0] * count
-    for start in range(0, len(values), _PART):
-        part = slice(start, start + _PART)
-        _add(totals, values[part], groups[part])
-    return totals
-
-
-def nearest_float(total: int, weight: int = ONE) -> float:
-    """Return the float64 nearest to total / weight; infinity if the quotient overflows.
-
-    By default, `weight` is the unit of `exact_sums`.
-    """
-    try:
-        return total / weight
-    except OverflowError:
-        return math.inf if total > 0 else -math.inf
-
-
-# Factors of exact products are at least 2^-100 and at most 2^100, so that no term of six factors
-# underflows or overflows.
-_LEAST, _MOST_FACTOR = 2.0**-100, 2.0**100
-
-
-def exact_products(terms: Sequence[Floats], factor: Floats) -> list[Floats]:
-    """Multiply sums of float64 terms by a factor, without rounding.
-
-    Parameters
-    ----------
-    terms : sequence of (n,) float64
-        Arrays whose sum, row by row, is the value to multiply.
-    factor : (n,) float64
-        The factor of each row. Rows with a magnitude outside `fits_exactly` give wrong results.
-
-    Returns
-    -------
-    list of (n,) float64
-        Arrays whose exact sum, row by row, is the exact product. Arrays of zeros are left out.
-
-    Examples
-    --------
-    >>> parts = exact_products([np.array([0.1])], np.array([0.1]))
-    >>> from fractions import Fraction
-    >>> sum(Fraction(part[0]) for part in parts) == Fraction(0.1) ** 2
-    True
-    """
-    products = (part for term in terms for part in exact_product(term, factor))
-    return [part for part in products if part.any()]
-
-
-def fits_exactly(factor: Floats) -> NDArray[np.bool_]:
-    """Return whether up to six such factors have an exact product; zero and NaN fit, too."""
-    size = np.abs(factor)
-    return ~((size > _MOST_FACTOR) | ((size < _LEAST) & (size > 0)))
-
-
 def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return a tuple: the distinct keys in ascending order, and each key's index in this list.
 
@@ -189,24 +100,6 @@ def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], 
     there = np.bincount(keys, minlength=size) > 0
     ranks = np.cumsum(there) - 1
     return np.flatnonzero(there), ranks[keys]
-
-
-def _add(totals: list[int], values: NDArray[np.float64], groups: NDArray[np.intp]) -> None:
-    """Add values to the totals of their groups, exactly.
-
-    Values with equal binary exponents are first added up as integers.
-    """
-    fractions, exponents = np.frexp(values)
-    lowest, highest = int(exponents.min()), int(exponents.max())
-    keys = (exponents - lowest) * np.intp(len(totals)) + groups
-    distinct, places = numbered_keys(keys, (highest - lowest + 1) * len(totals))
-    whole = np.ldexp(fractions, 53).astype(np.int64)
-    high = np.bincount(places, weights=whole >> _HALF, minlength=len(distinct))
-    low = np.bincount(places, weights=whole & ((1 << _HALF) - 1), minlength=len(distinct))
-    for key, upper, lower in zip(distinct.tolist(), high.tolist(), low.tolist(), strict=True):
-        steps, group = divmod(key, len(totals))
-        shift = steps + lowest - 53 + _PLACES
-        totals[group] += ((int(upper) << _HALF) + int(lower)) << shift
 
 
 # The unit of metal, derived from the unit of its grade.

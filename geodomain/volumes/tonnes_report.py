@@ -16,7 +16,8 @@ from geodomain.compute.data import TableColumn
 from geodomain.errors import TableError, counted, in_lines, shown
 from geodomain.result_tables import html_table, records_frame, text_table
 from geodomain.tables.numbers import below_notes
-from geodomain.volumes.tonnage import ONE, Group, MetalUnit, Tonnage, Wanted, nearest_float
+from geodomain.volumes.exact_sums import ONE, nearest_float
+from geodomain.volumes.tonnage import Group, MetalUnit, Tonnage, Wanted
 
 if TYPE_CHECKING:
     import pandas

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -25,13 +24,12 @@ class ProductSums {
     int exponent = 0;
     bool negative = false;
     for (int i = 0; i < factor_count; ++i) {
-      int power = 0;
-      const double fraction = std::frexp(std::fabs(factors[i]), &power);
-      multiply(digits, static_cast<std::uint64_t>(std::ldexp(fraction, 53)));
-      exponent += power - 53;
-      negative ^= std::signbit(factors[i]);
+      const Parts parts = parts_of(factors[i]);
+      multiply(digits, 2 + 2 * i, parts.mantissa);
+      exponent += parts.exponent;
+      negative ^= parts.negative;
     }
-    int used = kDigits;
+    int used = 2 + 2 * factor_count;
     while (used > 0 && digits[static_cast<std::size_t>(used - 1)] == 0) --used;
     if (used == 0) return true;
     return place(group, digits, used, exponent - unit_, negative);
@@ -70,25 +68,38 @@ class ProductSums {
   static constexpr int kDigits = 6;  // a whole number of 64 bits and two mantissas of 53
   using Digits = std::array<std::uint32_t, kDigits>;
 
-  static void multiply(Digits& digits, std::uint64_t mantissa) {
-    const std::uint64_t parts[2] = {mantissa & 0xffffffffu, mantissa >> 32};
-    Digits product{};
-    for (int i = 0; i < kDigits; ++i) {
-      std::uint64_t carry = 0;
-      for (int j = 0; j < 2 && i + j < kDigits; ++j) {
-        const auto at = static_cast<std::size_t>(i + j);
-        carry += digits[static_cast<std::size_t>(i)] * parts[j] + product[at];
-        product[at] = static_cast<std::uint32_t>(carry);
-        carry >>= 32;
-      }
-      for (int k = i + 2; carry != 0 && k < kDigits; ++k) {
-        const auto at = static_cast<std::size_t>(k);
-        carry += product[at];
-        product[at] = static_cast<std::uint32_t>(carry);
-        carry >>= 32;
-      }
+  // A double is mantissa * 2^exponent, with a sign.
+  struct Parts {
+    std::uint64_t mantissa;
+    int exponent;
+    bool negative;
+  };
+
+  static Parts parts_of(double value) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
+    const int power = static_cast<int>(bits >> 52 & 0x7ff);
+    // Subnormal numbers have the exponent of the smallest normal ones, and no hidden bit.
+    const std::uint64_t hidden = power == 0 ? 0 : std::uint64_t{1} << 52;
+    return {fraction | hidden, (power == 0 ? 1 : power) - 1075, (bits >> 63) != 0};
+  }
+
+  // Multiplies a number of `count` digits; the product has two digits more.
+  static void multiply(Digits& digits, int count, std::uint64_t mantissa) {
+    const std::uint64_t low = mantissa & 0xffffffffu, high = mantissa >> 32;
+    // Before each step, `above` is the part of the product above the digits done: below 2^64, as
+    // (2^32 - 1) * 2^21 + 2^33 is.
+    std::uint64_t above = 0;
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const std::uint64_t digit = digits[at];
+      const std::uint64_t sum = digit * low + (above & 0xffffffffu);
+      digits[at] = static_cast<std::uint32_t>(sum);
+      above = (above >> 32) + (sum >> 32) + digit * high;
     }
-    digits = product;
+    digits[static_cast<std::size_t>(count)] = static_cast<std::uint32_t>(above);
+    digits[static_cast<std::size_t>(count) + 1] = static_cast<std::uint32_t>(above >> 32);
   }
 
   // Adds digits at a bit position; below the unit, only zeros may be cut off.

@@ -32,7 +32,7 @@ from geodomain.changes.mined_periods import end_of, periods_until, share_column
 from geodomain.changes.mined_shares import MinedShares, excavation
 from geodomain.errors import GeodomainWarning, MeshError, TableError
 from geodomain.labelling.settings import LabelSettings
-from geodomain.volumes.tonnage import exact_products, exact_sums, fits_exactly
+from geodomain.volumes.exact_sums import exact_products, exact_sums, fits_exactly
 
 # The models lack some densities and grades.
 pytestmark = pytest.mark.filterwarnings("ignore:.* ha(s|ve) no (SG|AU)")
@@ -519,9 +519,13 @@ def test_periods_are_in_order_of_their_ends() -> None:
     ("names", "at", "message"),
     [
         ([], None, "nothing is mined"),
-        (["2026-01", "stage"], None, "'2026-01' is a date and 'stage' is none"),
-        (["2026-13"], None, "'2026-13' is no date"),
-        (["2026-02-30"], None, "is no date"),
+        (["2026-01", "stage"], None, "'2026-01' is a date and 'stage' is not"),
+        (["2026-13"], None, "'2026-13' is not a date"),
+        (["2026-02-30"], None, "is not a date"),
+        (["2026", "2026-12"], None, "periods 2026 and 2026-12 end on the same day"),
+        (["2026-01-31", "2026-01"], None, "end on the same day"),
+        (["2026-01"], "2026-1", "'2026-1' looks like a date"),
+        (["2026-01"], "31/01/2026", "looks like a date"),
         (["2026-01"], "2025", "before the end of the first period"),
         (["2026-01"], "soon", "must be a date"),
         (["a", "b"], "c", "must be the name of a period: a, b"),
@@ -533,6 +537,26 @@ def test_periods_are_in_order_of_their_ends() -> None:
 def test_names_and_dates_that_contradict(names, at, message) -> None:
     with pytest.raises(ValueError, match=message):
         periods_until(names, at)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "2026-1", "2026_01", "2026/01", "202601", "20260131", "01-2026", "31.01.2026", "Jan-2026",
+        "2026 January", "Jan-26", "26 jan", "2026-Q1", "2026-H2", "2026-W05",
+    ],
+)  # fmt: skip
+def test_a_date_in_another_form_is_refused(name: str) -> None:
+    # In the order of the options, February before January would mine all of both.
+    with pytest.raises(ValueError, match="looks like a date, but has another form"):
+        periods_until([name], None)
+
+
+@pytest.mark.parametrize(
+    "name", ["stage 1", "12", "2", "12005", "200150", "stope 2001", "2001 north", "March", "marble"]
+)
+def test_names_that_are_no_dates_keep_their_order(name: str) -> None:
+    assert periods_until([name, "a"], None) == [name, "a"]
 
 
 def test_depleted_until_a_date(folder: Path) -> None:

@@ -14,8 +14,8 @@ from late import needs, pd
 
 import geodomain
 from geodomain import regularise
-from geodomain.changes.cells import Exponents, Sums
 from geodomain.errors import GeodomainWarning, TableError
+from geodomain.volumes.exact_sums import Exponents, Sums
 
 SIZES = (0.5, 1.0, 1.25, 2.0)
 
@@ -216,12 +216,15 @@ def test_rotated_images_keep_their_frame(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"mean": "XX"}, "no column 'XX'"),
-        ({"mean": "DX"}, "DX"),
+        ({"mean": "DX"}, "holds the x sizes .* cannot be their mean: name the column with mean="),
+        ({"sum": "Z"}, "cannot be their sum: name the column with sum="),
+        ({"density": "X", "mean": "AU"}, "cannot be their density"),
         ({"mean": {"AU": "tonnes"}}, "tonnes, which need density="),
         ({"density": -1.0}, "number above 0"),
         ({"count": "2,2,2"}, "count= needs origin="),
         ({"mean": "AU", "sum": "au"}, "AU is named twice"),
-        ({"mean": "AU", "incomplete": "refuse"}, "1 block of .* without AU"),
+        ({"mean": "AU", "incomplete": "refuse"}, "has 1 block without AU: fill in the values"),
+        ({"sum": "AU", "incomplete": "refuse"}, "has 1 block without AU"),
         ({"mean": "AU", "incomplete": "drop"}, "use 'keep' or 'refuse'"),
         ({"mean": "AU", "cutoff": {"CU": 1}}, "must name one of the grades"),
         ({"mean": "AU", "cutoff": {"AU": "x"}}, "one or more numbers"),
@@ -241,7 +244,7 @@ def test_bad_outputs_and_models(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("X,Y,Z,AU\n5,5,5,1\n15,5,5,2\n")
     with pytest.raises(TableError, match="no block sizes"):
         regularise(tmp_path / "a.csv", tmp_path / "b.csv", 4)
-    with pytest.raises(TableError, match="stores no block model"):
+    with pytest.raises(TableError, match=r"b\.txt: name a file .* \.csv, \.parquet, \.xlsx"):
         regularise(tmp_path / "a.csv", tmp_path / "b.txt", 4)
     with pytest.raises(ValueError, match="size"):
         regularise(tmp_path / "a.csv", tmp_path / "b.csv", "4,0,1")
@@ -259,7 +262,50 @@ def test_the_memory_of_the_new_model_is_counted_first(tmp_path: Path) -> None:
         regularise(tmp_path / "a.csv", tmp_path / "b.csv", 0.001)
 
 
-@pytest.mark.parametrize("exponent", [-900, -40, 0, 300])
+def test_missing_values_are_counted_apart_in_every_chunk(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"X": [1.0, 3, 5, 7], "Y": 1.0, "Z": 1.0, "DX": 2.0, "DY": 2.0, "DZ": 2.0})
+    frame["SG"] = [2.0, math.nan, math.nan, 3]
+    frame["AU"] = [1.0, 2, math.nan, math.nan]
+    frame["T"] = [math.nan, 5, math.nan, 7]
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=1)
+    settings = {"density": "SG", "mean": "AU", "sum": "T"}
+    done = regularise(tmp_path / "a.parquet", tmp_path / "b.csv", "8,2,2", **settings)
+    assert done.notes == (
+        "2 blocks without SG: not in its mean or in tonnes",
+        "2 blocks without AU: not in its mean",
+        "2 blocks without T: not in its sum",
+        "1 block with AU but without SG: not in the mean of AU",
+    )
+    assert done.balance("T").inside == 12 and done.balance("tonnes").inside == 8 * 5
+    with pytest.raises(TableError, match=r"a\.parquet has 2 blocks without SG: fill in"):
+        regularise(tmp_path / "a.parquet", tmp_path / "c.csv", 8, incomplete="refuse", **settings)
+
+
+def test_thin_new_blocks_are_counted_before_blocks_are_divided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEODOMAIN_MEMORY", "1GB")
+    # Five thousand million new blocks along z: dividing one block among them would fill memory.
+    (tmp_path / "a.csv").write_text("X,Y,Z,DX,DY,DZ\n5,5,5,10,10,5\n")
+    with pytest.raises(TableError, match="5,000,000,000 new blocks along an axis would take"):
+        regularise(tmp_path / "a.csv", tmp_path / "b.csv", ["10", "10", "1e-9"])
+
+
+def test_large_blocks_are_divided_batch_by_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = boxes(4)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    settings = {"density": "SG", "mean": "AU", "sum": "T", "share": "ROCK", "cutoff": {"AU": 1}}
+    whole = regularise(tmp_path / "a.csv", tmp_path / "b.csv", 1.5, **settings)
+    monkeypatch.setattr("geodomain.changes.cells._TOGETHER", 7)
+    parts = regularise(tmp_path / "a.csv", tmp_path / "c.csv", 1.5, **settings)
+    assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "c.csv").read_bytes()
+    assert (whole.balances, whole.cutoffs) == (parts.balances, parts.cutoffs)
+
+
+@pytest.mark.parametrize("exponent", [-1060, -900, -40, 0, 300])
 def test_sums_of_products_are_exact(exponent: int) -> None:
     rng = np.random.default_rng(5)
     values = np.ldexp(rng.normal(size=(400, 2)), exponent + rng.integers(-9, 9, (400, 2)))

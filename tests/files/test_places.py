@@ -18,6 +18,7 @@ import geodomain
 from geodomain import TableError
 from geodomain.cli import main
 from geodomain.files.outputs import require_places
+from geodomain.files.streams import open_target
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 MODEL = "X,Y,Z,DX,DY,DZ,domain\n1,1,1,2,2,2,ORE\n30,1,1,2,2,2,W\n"
@@ -171,6 +172,25 @@ def test_links_to_one_place_are_one_place(tmp_path: Path) -> None:
         require_places([tmp_path / "away"])
     require_places([Path("/dev/null"), tmp_path / "b"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "away"]
+
+
+def test_a_path_through_a_missing_folder_is_no_way_to_the_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # `missing/../a.csv` has no file, but without links it is resolved to a.csv.
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text(MODEL)
+    place = Path("missing", "..", "a.csv")
+    with pytest.raises(FileNotFoundError, match="the folder does not exist"):
+        require_places([place], overwrite=True)
+    with (
+        pytest.raises(FileNotFoundError, match="the folder does not exist"),
+        open_target(place, overwrite=True),
+    ):
+        pass
+    with pytest.raises(FileNotFoundError, match="the folder does not exist"):
+        geodomain.regularise("a.csv", place, 1, overwrite=True)
+    assert Path("a.csv").read_text() == MODEL
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from geodomain.statistics import populations
 from geodomain.statistics.populations import Population, RunningSums
-from geodomain.volumes.tonnage import ONE
+from geodomain.volumes.exact_sums import ONE
 
 SHARES = [Fraction(part, 100) for part in (1, 25, 50, 75, 90, 95, 99, 100)] + [Fraction(1, 3)]
 # Many ties, and decimals that float64 rounds: ten lengths of 0.1 are more than 1.

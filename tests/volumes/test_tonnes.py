@@ -21,7 +21,8 @@ import geodomain
 from geodomain import write_mesh
 from geodomain.cli import main
 from geodomain.errors import GeodomainWarning, TableError
-from geodomain.volumes.tonnage import exact_sums, nearest_float, split_by_bench
+from geodomain.volumes.exact_sums import exact_sums, nearest_float
+from geodomain.volumes.tonnage import split_by_bench
 
 # Four blocks of 10 x 10: two of 10 high, one of 5, and one of 20 from 5 to 25.
 MODEL = """X,Y,Z,DX,DY,DZ,domain,SG,AU,CU,ore
