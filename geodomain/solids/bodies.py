@@ -34,7 +34,7 @@ from geodomain.mesh.edges import distinct_vertices, edge_table, has_equal_corner
 from geodomain.mesh.mesh import Mesh, enclosed_volume, normals, sixfold_volumes
 from geodomain.mesh.relations import relate
 from geodomain.settings import Rule
-from geodomain.solids.crossings import self_crossing, unfolded
+from geodomain.solids.crossings import parted_corners, self_crossing, unfolded
 from geodomain.solids.mending import Change, place_change, point_text
 from geodomain.volumes.shares import triangle_weights
 
@@ -174,9 +174,9 @@ def manifold_of(mesh: Mesh, origin: Floats) -> Manifold:
     """
     library = require_library()
     vertices, triangles = distinct_vertices(mesh)
-    whole = np.ascontiguousarray(triangles[~has_equal_corners(triangles)].astype(np.uint64))
+    places, corners = parted_corners(vertices, triangles[~has_equal_corners(triangles)])
     solid: Manifold = library.Manifold(
-        library.Mesh64(np.ascontiguousarray(vertices - origin), whole)
+        library.Mesh64(np.ascontiguousarray(vertices[places] - origin), corners.astype(np.uint64))
     )
     if solid.status() != library.Error.NoError:
         message = (

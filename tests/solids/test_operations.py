@@ -117,6 +117,33 @@ def test_three_shells_with_common_space_and_a_void() -> None:
     assert solids.union(mesh, rule="winding").volume == pytest.approx(16 * 6)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_bodies_that_touch_along_an_edge_stay_apart(seed: int) -> None:
+    # Two wedges, opposite each other, have an edge in common, and their walls are in two planes.
+    random = np.random.default_rng(seed)
+    a, b = random.uniform(1, 3, (2, 2)) * [[1, 1], [-1, 1]]
+    wedges = [
+        solids.extrude([[0, 0], a, b], 0, 3).mesh,
+        solids.extrude([[0, 0], -a, -b], 0, 3).mesh,
+    ]
+    triangles = np.r_[wedges[0].triangles, wedges[1].triangles + len(wedges[0].vertices)]
+    both = Mesh(
+        np.r_[wedges[0].vertices, wedges[1].vertices], random.permutation(triangles), name="both"
+    )
+    result = solids.union(both)
+    assert result.volume == pytest.approx(wedges[0].volume + wedges[1].volume)
+
+
+def test_a_ring_whose_ends_touch_along_an_edge() -> None:
+    # One shell: a chain of boxes around a hole, of which the first and the last share an edge.
+    cells = [(1, 0), (0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1)]
+    ring = solids.union(*(box((x, y, 0), (x + 1, y + 1, 1)) for x, y in cells)).mesh
+    assert geodomain.check(ring).nonmanifold_edges == 1
+    result = solids.subtract(ring, box((1.5, -1, -1), (4, 0.5, 9)))
+    assert result.volume == pytest.approx(7 - 0.25)
+    assert solids.union(ring, ring).volume == pytest.approx(7)
+
+
 def test_a_void_is_kept_and_a_void_that_faces_outwards_is_turned() -> None:
     outer, inner = box((0, 0, 0), (4, 4, 4)), box((1, 1, 1), (2, 2, 2))
     mesh = Mesh(np.r_[outer.vertices, inner.vertices], np.r_[outer.triangles, inner.triangles + 8])
