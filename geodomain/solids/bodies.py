@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Sequence
+from itertools import zip_longest
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -98,6 +99,8 @@ def clean_shells(mesh: Mesh, rule: Rule) -> tuple[Mesh, tuple[Change, ...]] | No
     dropped. Remaining triangles keep their order. If shells overlap, or a shell crosses or folds
     over itself, return None.
     """
+    if len(relate(mesh).overlapping):
+        return None
     weights = triangle_weights(mesh, rule)
     if weights.doubtful.any():
         return None
@@ -215,29 +218,36 @@ def _by_rule(outward: list[Manifold], inward: list[Manifold], rule: Rule) -> Man
         even = [*levels[1::2], None]
         rings = [a if b is None else a - b for a, b in zip(levels[::2], even, strict=False)]
         return _united(rings)
-    positive, negative = _levels(outward), _levels(inward)
-    empty = _united([])
-    most = max(len(positive), len(negative))
-    positive += [empty] * (most - len(positive))
-    negative += [empty] * (most - len(negative))
-    pairs = zip(positive, negative, strict=True)
+    if not inward:
+        return _united(outward)
+    pairs = zip_longest(_levels(outward), _levels(inward), fillvalue=_united([]))
     return _united([part for p, n in pairs for part in (p - n, n - p)])
 
 
 def _levels(shells: Sequence[Manifold]) -> list[Manifold]:
-    """Return the solids of points that are inside at least 1, 2, 3, ... of the shells."""
-    levels: list[Manifold] = []
-    for shell in shells:
-        rest = shell
+    """Return the solids of points that are inside at least 1, 2, 3, ... of the shells.
+
+    The shells are halved by their place along the longest side of their common box. A point is
+    inside at least k of them if it is inside at least i of one half and k - i of the other.
+    """
+    if len(shells) < 2:
+        return list(shells)
+    boxes = np.array([shell.bounding_box() for shell in shells]).reshape(-1, 2, 3)
+    middles = boxes.sum(axis=1)
+    order = np.argsort(middles[:, np.ptp(middles, axis=0).argmax()], kind="stable")
+    ordered = [shells[number] for number in order.tolist()]
+    left, right = _levels(ordered[: len(ordered) // 2]), _levels(ordered[len(ordered) // 2 :])
+    terms: list[list[Manifold]] = [[] for _ in range(len(left) + len(right))]
+    for levels in (left, right):
         for number, level in enumerate(levels):
-            both = level ^ rest
-            levels[number] = level + rest
-            rest = both
-            if rest.is_empty():
+            terms[number].append(level)
+    for i, a in enumerate(left):
+        for j, b in enumerate(right):
+            both = a ^ b
+            if both.is_empty():  # so is that of any higher level of the right half
                 break
-        else:
-            levels.append(rest)
-    return levels
+            terms[i + j + 1].append(both)
+    return [_united(solids) for solids in terms if solids]
 
 
 def _united(solids: Sequence[Manifold]) -> Manifold:

@@ -117,6 +117,22 @@ def test_three_shells_with_common_space_and_a_void() -> None:
     assert solids.union(mesh, rule="winding").volume == pytest.approx(16 * 6)
 
 
+@pytest.mark.parametrize("rule", ["parity", "winding"])
+def test_many_shells_that_overlap(rule: str) -> None:
+    random = np.random.default_rng(2)
+    corners = random.integers(0, 9, (40, 3)) + random.integers(0, 2, (40, 3)) / 4
+    parts = [box(corner, corner + random.integers(1, 4, 3)) for corner in corners]
+    parts[30:] = [Mesh(part.vertices, part.triangles[:, ::-1]) for part in parts[30:]]
+    mesh = Mesh(
+        np.concatenate([part.vertices for part in parts]),
+        np.concatenate([part.triangles + 8 * n for n, part in enumerate(parts)]),
+    )
+    cells = np.stack(np.meshgrid(*[np.arange(0.125, 13, 0.25)] * 3), axis=-1).reshape(-1, 3)
+    with pytest.warns(geodomain.GeodomainWarning, match="overlapping shells"):
+        inside = geodomain.contains(mesh, cells, rule=rule)
+    assert solids.union(mesh, rule=rule).volume == pytest.approx(inside.sum() / 64)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_bodies_that_touch_along_an_edge_stay_apart(seed: int) -> None:
     # Two wedges, opposite each other, have an edge in common, and their walls are in two planes.
