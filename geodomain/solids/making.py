@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, Unpack
@@ -14,13 +15,15 @@ import numpy as np
 from geodomain.compute.data import Bools, Floats
 from geodomain.errors import MeshError, TableError, counted
 from geodomain.files.streams import read_whole
-from geodomain.formats.registry import writer_of_meshes
-from geodomain.formats.wireframes import read_mesh
+from geodomain.formats.registry import split_name, writer_of_meshes
 from geodomain.inputs import MeshLike, as_mesh
+from geodomain.mesh import fitness
 from geodomain.mesh.components import find_components
+from geodomain.mesh.edges import collinear
 from geodomain.mesh.mesh import Mesh, enclosed_volume
 from geodomain.mesh.relations import relate
 from geodomain.query.contains import contains
+from geodomain.query.surfaces import sides
 from geodomain.result_tables import ResultColumns, csv_text, data_frame, html_table, text_table
 from geodomain.settings import Rule, read_keywords, with_keywords
 from geodomain.solids.bodies import (
@@ -32,12 +35,12 @@ from geodomain.solids.bodies import (
     mesh_of,
     wall_error,
 )
-from geodomain.solids.mending import mend, point_text
+from geodomain.solids.mending import Change, mend, point_text
 from geodomain.solids.operations import Operand, operate, solid_operand
 from geodomain.solids.proof import prove
 from geodomain.solids.results import SolidInput, SolidResult
 from geodomain.solids.settings import MendKeywords, SolidKeywords, SolidSettings
-from geodomain.solids.surfaces import footprint_between, prism_of_ring, surface_of
+from geodomain.solids.surfaces import footprint_between, prism_of_ring, surface_of, tunnel_of_ring
 from geodomain.tables.dialect import DELIMITERS, UTF8_MARK, cell_text, number, split_rows
 from geodomain.tables.vendors import CENTROIDS, plain_name
 
@@ -82,7 +85,7 @@ def extrude(
     TableError
         If the table has no columns of x and y, or a cell is no number.
     MeshError
-        If a ring has fewer than three corners, or crosses itself.
+        If a ring has fewer than three corners, encloses no area, or crosses itself.
 
     Examples
     --------
@@ -94,7 +97,7 @@ def extrude(
     if not (np.isfinite([low, high]).all() and low < high):
         message = f"the roof of a prism must be above its floor, but from {low} to {high} it is not"
         raise ValueError(message)
-    operands = [_prism(mesh) for mesh in _prisms(outline, low, high)]
+    operands = _prisms(outline, low, high)
     result = operate("parity", operands, own, name="extrude")
     crossing = next((each for each in result.inputs if each.crossing is not None), None)
     if crossing is not None:
@@ -104,22 +107,17 @@ def extrude(
     return result
 
 
-def _prism(mesh: Mesh) -> Operand:
-    def inside(points: Floats) -> Bools:
-        return contains(mesh, points)
-
-    return Operand(mesh.name, mesh, mesh, inside, (), len(mesh.triangles))
-
-
-def _prisms(outline: Outline, low: float, high: float) -> list[Mesh]:
-    """Return a closed prism for each ring of an outline."""
+def _prisms(outline: Outline, low: float, high: float) -> list[Operand]:
+    """Return the prism over each ring of an outline, or over the footprint of a surface."""
     name = "the outline"
     if isinstance(outline, str | os.PathLike):
-        path = Path(outline)
+        path = Path(split_name(outline)[0])
         name = path.name
         if writer_of_meshes(path.suffix.lower()) is not None:
-            surface, _ = surface_of([read_mesh(path)], name)
-            return [footprint_between(surface, low, high)]
+            tiles = [as_mesh(outline)]
+            surface, changes = surface_of(tiles, tiles[0].name)
+            prism = footprint_between(surface, low, high)
+            return [_prism(prism, lambda points: sides(tiles, points) != 0, low, high, changes)]
         rings = _read_rings(path)
     elif not len(outline):
         message = "the outline has no corners"
@@ -127,10 +125,35 @@ def _prisms(outline: Outline, low: float, high: float) -> list[Mesh]:
     else:
         several = np.ndim(outline[0][0]) > 0
         rings = [np.asarray(ring, np.float64) for ring in (outline if several else [outline])]
-    return [
-        prism_of_ring(_checked(ring, name, number), low, high, f"ring {number} of {name}")
-        for number, ring in enumerate(rings, 1)
-    ]
+    operands = []
+    for count, ring in enumerate(rings, 1):
+        corners = _checked(ring, name, count)
+        prism = prism_of_ring(corners, low, high, f"ring {count} of {name}")
+        operands.append(_prism(prism, partial(_within_ring, tunnel_of_ring(corners)), low, high))
+    return operands
+
+
+def _prism(
+    mesh: Mesh,
+    within: Callable[[Floats], Bools],
+    low: float,
+    high: float,
+    changes: tuple[Change, ...] = (),
+) -> Operand:
+    """Return a prism as an operand; `within` says which points are inside the outline in plan."""
+    fitness.mark_warned(mesh)  # an outline may touch itself
+
+    def inside(points: Floats) -> Bools:
+        z = points[:, 2]
+        return np.asarray((z > low) & (z < high) & within(points))
+
+    return Operand(mesh.name, mesh, mesh, inside, changes, len(mesh.triangles))
+
+
+def _within_ring(tunnel: Mesh, points: Floats) -> Bools:
+    """Return which points are inside a ring in plan, by even-odd parity, exactly."""
+    turned = np.column_stack([np.zeros(len(points)), points[:, :2]])
+    return contains(tunnel, turned, allow_open=True)
 
 
 def _checked(ring: Floats, name: str, number: int) -> Floats:
@@ -142,6 +165,10 @@ def _checked(ring: Floats, name: str, number: int) -> Floats:
     corners = corners[(corners != np.roll(corners, 1, axis=0)).any(axis=1)]
     if len(np.unique(corners, axis=0)) < 3:
         message = f"ring {number} of {name} has fewer than three different corners"
+        raise MeshError(message)
+    flat = np.column_stack([corners, np.zeros(len(corners))])
+    if collinear(*np.broadcast_arrays(flat[0], flat[1], flat)).all():
+        message = f"ring {number} of {name} encloses no area: all its corners are on one line"
         raise MeshError(message)
     return np.ascontiguousarray(corners)
 

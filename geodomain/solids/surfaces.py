@@ -45,8 +45,8 @@ def surface_of(tiles: Sequence[Mesh], name: str) -> tuple[Mesh, tuple[Change, ..
     mended, changes = mend_surface(joined)
     if mended.is_closed:
         message = (
-            f"{name} is closed: a solid cannot be clipped above or below it; use subtract or "
-            "intersect"
+            f"{name} is a closed solid, not a surface: give an open surface, or combine solids "
+            "with union, intersect or subtract"
         )
         raise MeshError(message)
     if not projection_signs(mended.vertices, mended.triangles).any():
@@ -255,3 +255,18 @@ def prism_of_ring(ring: Floats, low: float, high: float, name: str) -> Mesh:
     )
     surface = Mesh(flat, top if area > 0 else top[:, ::-1], name=name)
     return _prism(surface, low, name)
+
+
+def tunnel_of_ring(ring: Floats) -> Mesh:
+    """Return the walls over an outline, laid down, as an open mesh.
+
+    The outline's x and y are the tunnel's y and z, and the tunnel is 2 long. A vertical line in the
+    middle of it crosses the walls as often as a line along y crosses the outline, so that parity
+    tells which points are inside the outline.
+    """
+    count = len(ring)
+    start = np.arange(count)
+    end = (start + 1) % count
+    lengths = np.repeat([-1.0, 1.0], count)
+    walls = np.stack([start, end, start + count, end, end + count, start + count], axis=1)
+    return Mesh(np.column_stack([lengths, np.tile(ring, (2, 1))]), walls.reshape(-1, 3))

@@ -32,6 +32,16 @@ def test_rings_of_rings_are_inside_and_outside_in_turn() -> None:
     assert solids.extrude(rings, 0, 2).volume == pytest.approx(2 * (81 - 49 + 25))
 
 
+def test_an_outline_that_touches_itself_at_a_corner() -> None:
+    bow = [(0, 0), (2, 2), (4, 0), (4, 4), (2, 2), (0, 4)]
+    assert solids.extrude(bow, 0, 3).volume == pytest.approx(24)
+
+
+def test_an_outline_without_area() -> None:
+    with pytest.raises(MeshError, match="ring 1 of the outline encloses no area"):
+        solids.extrude([(0, 0), (4, 4), (8, 8)], 0, 3)
+
+
 def test_outlines_from_files(tmp_path: Path) -> None:
     table = tmp_path / "lease.csv"
     table.write_text("\ufeffEasting;Northing;RL\n" + "".join(f"{x};{y};0\n" for x, y in L_SHAPE))

@@ -297,7 +297,7 @@ def test_misuse() -> None:
         solids.union(cube, rules="parity")  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="rule is 'odd'"):
         solids.union(cube, rule="odd")  # type: ignore[arg-type]
-    with pytest.raises(MeshError, match="is closed: a solid cannot be clipped"):
+    with pytest.raises(MeshError, match="is a closed solid, not a surface"):
         solids.clip(cube, below=cube)
     with pytest.raises(ValueError, match="lowest and a highest corner"):
         solids.box([1, 1, 1], [0, 2, 2])
