@@ -28,7 +28,7 @@ from geodomain.solids.bodies import (
     wall_error,
 )
 from geodomain.solids.mending import Change, Mended, mend, point_text
-from geodomain.solids.proof import prove
+from geodomain.solids.proof import prove, wrong_result
 from geodomain.solids.results import SolidInput, SolidResult
 from geodomain.solids.settings import SolidKeywords, SolidSettings
 from geodomain.solids.surfaces import (
@@ -45,6 +45,16 @@ from geodomain.volumes.distance import distances
 
 # A proof allows labels to differ at this multiple of the distance by which a wall may be off.
 _SLACK = 10
+# What the result of an operation is called in messages.
+_NOUNS = {
+    "union": "the union",
+    "intersection": "the intersection",
+    "difference": "the difference",
+    "clip": "the clipped solid",
+    "between": "the solid between the surfaces",
+    "extrude": "the prism",
+    "repair": "the repaired solid",
+}
 Side = Literal["above", "below"]
 
 
@@ -424,7 +434,14 @@ def operate(
         inputs.append(_input(operand, body, changes))
     body = combine(operation, bodies, [operand.name for operand in operands], rule)
     distance = wall_error([*bodies, body], meshes)
-    mesh = mesh_of(body, origin, f"the {name or operation}", distance)
+    mesh = mesh_of(body, origin, _NOUNS[name or operation], distance)
+    new = _new_vertices(mesh, meshes)
+    offset = _largest_offset(new, meshes)
+    crossing = "" if body.crossing is None else _crossing_text(inputs)
+    if offset > _SLACK * distance:
+        raise wrong_result(
+            mesh, f"has a corner {offset:.2g} from the walls of the inputs", crossing
+        )
     proof = prove(
         mesh,
         lambda points: _expected(operation, operands, points),
@@ -433,7 +450,7 @@ def operate(
         rule=rule,
         distance=_SLACK * distance,
         points=settings.points,
-        reason="" if body.crossing is None else _crossing_text(inputs),
+        reason=crossing,
     )
     _refuse_empty(mesh, operands)
     new = _new_vertices(mesh, meshes)
@@ -447,7 +464,7 @@ def operate(
         new=len(new),
         tolerance=tolerance_of([*bodies, body]),
         distance=distance,
-        offset=_largest_offset(new, meshes),
+        offset=offset,
         proof=proof,
     )
 

@@ -54,10 +54,10 @@ def test_operations(words: tuple[str, ...], expected: float, folder: Path) -> No
 
 def test_json(folder: Path) -> None:
     result = run_command(
-        "solids", "union", "a.ply", "b.ply", "-o", "o.obj", "--json", "--points=99"
+        "solids", "union", "a.ply", "b.ply", "-o", "o.obj", "--json", "--points=1000"
     )
     plain = json.loads(result.stdout)
-    assert plain["volume"] == 15 and plain["proof"]["points"] == 99
+    assert plain["volume"] == 15 and plain["proof"]["points"] == 1000
     assert plain["new"] == 6 and plain["unchanged"] == 14 and plain["output"] == "o.obj"
 
 
