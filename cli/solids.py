@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -140,6 +141,9 @@ def clip(
     if sum(map(bool, (above, below, box))) != 1:
         message = "give one of --above, --below and --box"
         raise click.UsageError(message)
+    if box is not None and extend != "unassigned":
+        message = "a box has no rim: --extend is for --above and --below"
+        raise click.UsageError(message)
     extra: dict[str, Any] = {"above": list(above) or None, "below": list(below) or None}
     extra["extend"] = extend
     if box is not None:
@@ -153,7 +157,8 @@ def _corners(text: str) -> tuple[list[float], list[float]]:
         numbers = [float(word) for word in text.split(",")]
     except ValueError:
         numbers = []
-    if len(numbers) != 6 or any(a >= b for a, b in zip(numbers[:3], numbers[3:], strict=True)):
+    grows = all(a < b for a, b in zip(numbers[:3], numbers[3:], strict=False))  # not so for NaN
+    if len(numbers) != 6 or not grows or not all(map(math.isfinite, numbers)):
         message = (
             f"--box is {text!r}; it must be X1,Y1,Z1,X2,Y2,Z2, the lowest and the highest corner"
         )

@@ -5,10 +5,11 @@ point, those of the results are
 
     union a + b - a b,   intersection a b,   difference a - a b.
 
-So if all winding numbers are 0 or 1, each result is right by either rule. By parity the results are
-right for all whole numbers, because modulo 2 these are the formulas of "or", "and" and "and not". A
+So if all winding numbers are 0 or 1, each result is right by either rule. By parity the formulas
+are right for all whole numbers, because modulo 2 they are those of "or", "and" and "and not". A
 solid that crosses itself has other winding numbers. `require_rule` refuses it where the formulas do
-not give the result by winding number.
+not give the result by winding number. manifold3d promises nothing for such a solid: the proof
+decides.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ import numpy as np
 from geodomain.compute.data import Floats
 from geodomain.errors import GeodomainError, MeshError
 from geodomain.mesh.components import (
-    ComponentTriangles,
     connected_components,
     find_components,
     outward_signs,
@@ -152,17 +152,18 @@ def body_of(mesh: Mesh, rule: Rule, origin: Floats) -> tuple[Body, tuple[Change,
         shell = manifold_of(Mesh(mesh.vertices, corners, name=mesh.name), origin)
         facing[int(outward[number])].append(shell)
     body = Body(_by_rule(facing[1], facing[-1], rule), None)
-    return body, changes + place_change("united", _overlaps(mesh, parts))
+    return body, changes + place_change("united", _overlaps(mesh))
 
 
-def _overlaps(mesh: Mesh, parts: ComponentTriangles) -> Floats:
-    """Return a vertex of each group of shells that overlap."""
+def _overlaps(mesh: Mesh) -> Floats:
+    """Return a place for each group of shells that overlap: the middle of what two boxes share."""
     relations = relate(mesh)
     pairs = np.concatenate([relations.overlapping, relations.equal, relations.undetermined])
-    group = connected_components(pairs[:, 0], pairs[:, 1], parts.count)
-    heads = np.unique(group[pairs.ravel()])
-    places: Floats = mesh.vertices[parts.first_vertices(heads)]
-    return places
+    group = connected_components(pairs[:, 0], pairs[:, 1], relations.components)
+    _, first = np.unique(group[pairs[:, 0]], return_index=True)
+    boxes = relations.boxes[pairs[first]]
+    low, high = boxes[:, :, 0].max(axis=1), boxes[:, :, 1].min(axis=1)
+    return np.asarray(low + (high - low) / 2)
 
 
 def manifold_of(mesh: Mesh, origin: Floats) -> Manifold:
@@ -338,7 +339,7 @@ def mesh_of(body: Body, origin: Floats, name: str, thickness: float = 0.0) -> Me
 
 def tolerance_of(bodies: Sequence[Body]) -> float:
     """Return the largest tolerance of manifold3d for some bodies, such as inputs and a result."""
-    return max(float(body.solid.get_tolerance()) for body in bodies)  # -1 for an empty body
+    return max(0.0, *(float(body.solid.get_tolerance()) for body in bodies))  # -1 if empty
 
 
 def wall_error(bodies: Sequence[Body], meshes: Sequence[Mesh]) -> float:

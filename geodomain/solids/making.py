@@ -272,9 +272,8 @@ def repair(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
         rule=own.rule, distance=0.0, points=own.points,
     )  # fmt: skip
     source = SolidInput(operand.name, operand.triangles, volume, None, operand.changes + changes)
-    return SolidResult(
-        "repair", mesh, (source,), own.rule, volume, len(mesh.vertices), 0, 0.0, 0.0, 0.0, proof
-    )
+    used = len(np.unique(mesh.triangles))
+    return SolidResult("repair", mesh, (source,), own.rule, volume, used, 0, 0.0, 0.0, 0.0, proof)
 
 
 # Bodies.

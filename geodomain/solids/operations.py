@@ -9,13 +9,13 @@ from typing import Literal, Unpack, get_args
 import numpy as np
 
 from geodomain.compute.data import Bools, Floats
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, counted
 from geodomain.inputs import MeshesLike, MeshLike, as_mesh, as_meshes
 from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains
 from geodomain.query.surfaces import Extend, sides
-from geodomain.settings import read_keywords, with_keywords
+from geodomain.settings import Rule, read_keywords, with_keywords
 from geodomain.solids.bodies import (
     Body,
     Operation,
@@ -204,7 +204,7 @@ def _operate(
     settings = read_keywords(SolidSettings, keywords, SolidKeywords)
     least = 1 if operation == "union" else 2
     if len(solids) < least:
-        message = f"a {operation} needs at least {least} solids, not {len(solids)}"
+        message = f"the {operation} needs at least {counted(least, 'solid')}, not {len(solids)}"
         raise TypeError(message)
     operands = [solid_operand(as_mesh(solid), settings) for solid in solids]
     return operate(operation, operands, settings)
@@ -264,12 +264,15 @@ def clip(
     if sum(each is not None for each in (above, below, box)) != 1:
         message = "clip needs one of above=, below= and box="
         raise TypeError(message)
-    operand = solid_operand(as_mesh(solid), own)
-    if box is not None:
-        return operate("intersection", [operand, _box(box)], own, name="clip")
     if extend not in get_args(Extend):
         message = f"extend is {extend!r}; it can be 'unassigned' or 'nearest'"
         raise ValueError(message)
+    if box is not None and extend != "unassigned":
+        message = "a box has no rim: extend= is for above= and below="
+        raise TypeError(message)
+    operand = solid_operand(as_mesh(solid), own)
+    if box is not None:
+        return operate("intersection", [operand, _box(box)], own, name="clip")
     side: Side = "below" if below is not None else "above"
     tiles = as_meshes(below if below is not None else above)  # type: ignore[arg-type]
     surface, changes = surface_of(tiles, tiles[0].name)
@@ -389,7 +392,14 @@ def _refuse_beyond(operand: Operand, surface: Mesh) -> None:
     footprint = footprint_between(surface, *levels)
     origin = exact_origin([operand.mesh, footprint])
     body, _ = body_of(operand.mesh, "parity", origin)
-    column, _ = body_of(footprint, "parity", origin)
+    column, changes = body_of(footprint, "parity", origin)
+    overlap = next((change for change in changes if change.kind == "united"), None)
+    if overlap is not None:
+        message = (
+            f"{surface.name} has parts that overlap in plan, near "
+            f"{point_text(overlap.places[0][:2])}: cut them so that they meet only along their rims"
+        )
+        raise MeshError(message)
     beyond = combine("difference", [body, column], [operand.name, footprint.name], "parity")
     distance = _SLACK * wall_error([body, column, beyond], [operand.mesh, footprint])
     if beyond.solid.is_empty() or beyond.solid.volume() <= distance * beyond.solid.surface_area():
@@ -430,6 +440,7 @@ def operate(
     bodies, inputs = list[Body](), list[SolidInput]()
     for operand in operands:
         body, changes = body_of(operand.mesh, rule if operand.is_solid else "parity", origin)
+        _refuse_hollow(operand, body, rule)
         bodies.append(body)
         inputs.append(_input(operand, body, changes))
     body = combine(operation, bodies, [operand.name for operand in operands], rule)
@@ -452,8 +463,7 @@ def operate(
         points=settings.points,
         reason=crossing,
     )
-    _refuse_empty(mesh, operands)
-    new = _new_vertices(mesh, meshes)
+    _refuse_empty(mesh, operation, operands, distance)
     return SolidResult(
         operation=name or operation,
         mesh=mesh,
@@ -494,11 +504,25 @@ def _input(operand: Operand, body: Body, changes: tuple[Change, ...]) -> SolidIn
     return SolidInput(operand.name, operand.triangles, volume, body.crossing, changes)
 
 
-def _refuse_empty(mesh: Mesh, operands: Sequence[Operand]) -> None:
+def _refuse_hollow(operand: Operand, body: Body, rule: Rule) -> None:
+    """Refuse an input that encloses nothing."""
+    if body.solid.is_empty():
+        message = f"{operand.name} encloses nothing by rule {rule!r}"
+        raise MeshError(message)
+
+
+def _refuse_empty(
+    mesh: Mesh, operation: Operation, operands: Sequence[Operand], distance: float
+) -> None:
+    """Refuse a result without volume."""
     if len(mesh.triangles):
         return
-    names = " and ".join(operand.name for operand in operands)
-    message = f"{mesh.name} of {names} has no volume: nothing is left"
+    first, *others = (operand.mesh.name for operand in operands)
+    rest = " and ".join(others)
+    subject = f"{first} and {rest} have no volume in common"
+    if operation != "intersection":
+        subject = f"nothing is left of {first} without {rest}" if rest else f"{first} has no volume"
+    message = f"{subject}: the result would be thinner than {distance:.2g} everywhere"
     raise MeshError(message)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from geodomain.compute.data import Floats, Ints
 from geodomain.compute.meshes import projection_signs
 from geodomain.errors import MeshError
+from geodomain.mesh import fitness
 from geodomain.mesh.components import shells
 from geodomain.mesh.edges import edge_table
 from geodomain.mesh.mesh import Mesh, normals
@@ -198,7 +199,9 @@ def space_below(surface: Mesh, level: float) -> Mesh:
 def space_above(surface: Mesh, level: float) -> Mesh:
     """Return the space above a surface, up to a level above all of it, as a closed mesh."""
     prism = _prism(surface, level, f"the space above {surface.name}")
-    return Mesh(prism.vertices, prism.triangles[:, ::-1], name=prism.name)
+    turned = Mesh(prism.vertices, prism.triangles[:, ::-1], name=prism.name)
+    fitness.mark_warned(turned)
+    return turned
 
 
 def footprint_between(surface: Mesh, low: float, high: float) -> Mesh:
@@ -226,7 +229,9 @@ def _prism(surface: Mesh, level: float, name: str, top: float | None = None) -> 
     triangles: Ints = np.concatenate(
         [table.triangles, table.triangles[:, ::-1] + count, walls, more_walls]
     )
-    return Mesh(np.concatenate([roof, floor]), triangles, name=name)
+    prism = Mesh(np.concatenate([roof, floor]), triangles, name=name)
+    fitness.mark_warned(prism)  # what it touches or overlaps is as in the surface
+    return prism
 
 
 def box_mesh(low: Floats, high: Floats, name: str = "the box") -> Mesh:

@@ -122,7 +122,22 @@ WRONG = {
     ("extrude", "bow.csv", "--from", "0", "--to", "1", "-o", "o.ply"): (3, "crosses itself near"),
     ("union", "a.ply", "b.ply", "-o", "a.ply", "--overwrite"): (3, "a.ply is the input"),
     ("union", "thirds.ply", "-o", "o.stl"): (3, "STL has single precision"),
-    ("intersect", "a.ply", "far.ply", "-o", "o.ply"): (3, "has no volume"),
+    ("intersect", "a.ply", "far.ply", "-o", "o.ply"): (3, "have no volume in common"),
+    ("clip", "a.ply", "--box", "nan,0,0,2,2,2", "-o", "o.ply"): (2, "X1,Y1,Z1,X2,Y2,Z2"),
+    ("clip", "a.ply", "--box", "0,0,0,2,2,inf", "-o", "o.ply"): (2, "X1,Y1,Z1,X2,Y2,Z2"),
+    ("clip", "a.ply", "--box", "0,0,0,2,2,2", "--extend", "nearest", "-o", "o.ply"): (
+        2,
+        "a box has no rim",
+    ),
+    ("clip", "a.ply", "--below", "b.ply", "-o", "o.ply"): (3, "is a closed solid, not a surface"),
+    ("between", "a.ply", "slope.ply", "-o", "o.ply"): (3, "is a closed solid, not a surface"),
+    ("extrude", "a.ply", "--from", "0", "--to", "1", "-o", "o.ply"): (
+        3,
+        "is a closed solid, not a surface",
+    ),
+    ("extrude", "back.csv", "--from", "0", "--to", "1", "-o", "o.ply"): (3, "encloses nothing"),
+    ("union", "a.ply", "--weld", "9", "-o", "o.ply"): (3, "no triangles left after the weld"),
+    ("union", "a.ply", "--points", "0", "-o", "o.ply"): (2, "x>=1000"),
     ("union", "a.ply", "b.ply", "-o", "o.xyz"): (3, "no extension"),
     ("union", "a.ply", "--fill", "2", "-o", "o.ply"): (2, "x>=3"),
     ("repair", "a.ply", "b.ply", "-o", "o.ply"): (2, "repair one at a time"),
@@ -146,3 +161,4 @@ def test_errors_are_one_sentence_and_write_nothing(words: tuple[str, ...], folde
 def test_stl_is_written_if_it_loses_nothing(folder: Path) -> None:
     run_command("solids", "union", "a.ply", "b.ply", "-o", "out.stl")
     assert np.isclose(volume("out.stl"), 15)
+    Path("back.csv").write_text("X,Y\n0,0\n4,0\n4,4\n4,0\n")

@@ -53,7 +53,9 @@ def test_labels_are_those_of_the_rule_and_volumes_add_up(a: Mesh, b: Mesh) -> No
         try:
             result = function(a, b)
         except MeshError as error:
-            assert "has no volume" in str(error) and not inside.any()
+            message = str(error)
+            assert "no volume in common" in message or "nothing is left of" in message
+            assert not inside.any()
             continue
         assert (geodomain.contains(result.mesh, points) == inside).all()
         assert result.mesh.is_closed and result.mesh.is_balanced
@@ -100,6 +102,7 @@ def test_shells_that_overlap_are_resolved_by_the_rule() -> None:
     )
     assert by_parity.volume == pytest.approx(14) and by_winding.volume == pytest.approx(15)
     assert by_parity.changes[-1].kind == "united" and by_parity.changes[-1].count == 1
+    assert by_parity.changes[-1].places == ((1.5, 1.5, 1.5),)
     report = geodomain.check(by_winding.mesh)
     assert report.overlapping_shells == 0 and report.fit
 
@@ -188,6 +191,13 @@ def test_a_surface_clips_a_solid_without_being_closed() -> None:
         assert (geodomain.contains(part.mesh, points) == (side == value)).all()
 
 
+def test_tiles_that_overlap_are_refused() -> None:
+    west = Mesh([[0, 0, 0], [6, 0, 0], [6, 9, 0], [0, 9, 0]], [[0, 1, 2], [0, 2, 3]], name="west")
+    east = Mesh(west.vertices + np.array([4, 0, 2]), west.triangles, name="east")
+    with pytest.raises(MeshError, match=r"west has parts that overlap in plan, near \(5, 4\.5\)"):
+        solids.clip(box((1, 1, -3), (9, 8, 3)), below=[west, east])
+
+
 @pytest.mark.parametrize("turn", [1, -1])
 def test_the_direction_and_the_tiles_of_a_surface_do_not_matter(turn: int) -> None:
     ground = terrain()
@@ -260,7 +270,7 @@ def test_between_two_surfaces_that_cross() -> None:
     assert solids.between(slope, flat).volume == pytest.approx(4)  # a wedge from x = 2
     assert solids.between(flat, slope).volume == pytest.approx(4)
     far = Mesh(flat.vertices + np.array([10, 0, -3]), flat.triangles, name="far")
-    with pytest.raises(MeshError, match="has no volume"):
+    with pytest.raises(MeshError, match="the space below flat and the space above far have no"):
         solids.between(flat, far)
 
 
@@ -291,6 +301,12 @@ def test_misuse() -> None:
     cube = box((0, 0, 0), (1, 1, 1))
     with pytest.raises(TypeError, match="at least 2 solids"):
         solids.intersect(cube)
+    with pytest.raises(MeshError, match="none has no triangles, so it encloses nothing"):
+        solids.union(cube, Mesh(np.empty((0, 3)), np.empty((0, 3), np.int32), name="none"))
+    with pytest.raises(ValueError, match="points"):
+        solids.union(cube, points=0)
+    with pytest.raises(TypeError, match="a box has no rim"):
+        solids.clip(cube, box=([0, 0, 0], [1, 1, 1]), extend="nearest")
     with pytest.raises(TypeError, match="one of above=, below= and box="):
         solids.clip(cube)
     with pytest.raises(TypeError, match="did you mean 'rule'"):
