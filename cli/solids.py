@@ -318,19 +318,12 @@ def split(solid: str, **arguments: Unpack[SolidOptions]) -> None:
     output, overwrite = keywords.pop("output"), keywords.pop("overwrite")
     as_json, quiet = keywords.pop("as_json"), keywords.pop("quiet")
     with Console(quiet).listening():
-        bodies = library.split(solid, **keywords)
-        paths = write_bodies(bodies, output, solid, overwrite=overwrite)
-    rows = [
-        {"name": body.name, "triangles": len(body.triangles), "volume": body.volume}
-        for body in bodies
-    ]
+        result = library.split(solid, **keywords)
+        paths = write_bodies(result.bodies, output, solid, overwrite=overwrite)
     if as_json:
-        print_json({"bodies": rows, "outputs": [str(path) for path in paths]})
+        print_json(result.as_dict() | {"outputs": [str(path) for path in paths]})
     elif not quiet:
-        lines = [
-            f"{r['name']}: {r['triangles']:,} triangles, volume {r['volume']:,.10g}" for r in rows
-        ]
-        print_text("\n".join([*lines, *(f"wrote {path}" for path in paths)]), err=True)
+        print_text("\n".join([str(result), *(f"wrote {path}" for path in paths)]), err=True)
 
 
 @_subcommand(

@@ -279,8 +279,45 @@ def repair(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
 # Bodies.
 
 
+@dataclass(frozen=True, eq=False)
+class SplitResult:
+    """The bodies of a solid, and the repair that came before the split; `str` gives a report.
+
+    Attributes
+    ----------
+    bodies : tuple of Mesh
+        Each outer shell with the voids in it, the largest first. The name of a body is that of the
+        solid and a number.
+    repair : SolidResult
+        The solid of which the bodies are parts: how it was mended, and its proof.
+    """
+
+    bodies: tuple[Mesh, ...]
+    repair: SolidResult
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON; the meshes are left out."""
+        rows = [
+            {"name": each.name, "triangles": len(each.triangles), "volume": each.volume}
+            for each in self.bodies
+        ]
+        return {"bodies": rows, "repair": self.repair.as_dict()}
+
+    def __str__(self) -> str:
+        """Return the report of the repair, and the size of each body."""
+        rows = [
+            f"{each.name}: {counted(len(each.triangles), 'triangle')}, volume {each.volume:,.10g}"
+            for each in self.bodies
+        ]
+        return "\n".join([str(self.repair), *rows])
+
+    def __repr__(self) -> str:
+        """Return the number of bodies."""
+        return f"<SplitResult: {counted(len(self.bodies), 'body', 'bodies')}>"
+
+
 @with_keywords(SolidSettings, SolidKeywords)
-def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> list[Mesh]:
+def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> SplitResult:
     """Split a solid into its bodies: each outer shell, with the voids in it.
 
     Parameters
@@ -291,9 +328,9 @@ def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> list[Mesh]:
 
     Returns
     -------
-    list of Mesh
-        The bodies, the largest first. Their vertices and triangles are those of the solid. The name
-        of a body is that of the solid and a number.
+    SplitResult
+        Its `bodies` are the solids, the largest first. Their vertices and triangles are those of
+        the repaired solid.
 
     Raises
     ------
@@ -305,12 +342,13 @@ def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> list[Mesh]:
     >>> import geodomain
     >>> from geodomain.solids import box, split, union
     >>> two = union(box([0, 0, 0], [1, 1, 1]), box([5, 0, 0], [7, 1, 1]))
-    >>> [body.volume for body in split(two.mesh)]
+    >>> [body.volume for body in split(two.mesh).bodies]
     [2.0, 1.0]
     """
     mesh = as_mesh(solid)
     name = mesh.name
-    mesh = repair(mesh, **settings).mesh
+    repaired = repair(mesh, **settings)
+    mesh = repaired.mesh
     _, parts = find_components(mesh)
     relations = relate(mesh)
     around = np.full(parts.count, -1)
@@ -324,10 +362,11 @@ def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> list[Mesh]:
         bodies.append(Mesh(mesh.vertices[used], corners.reshape(-1, 3), name=name))
     volumes = [enclosed_volume(each.vertices, each.triangles, each.bounds) for each in bodies]
     order = sorted(range(len(bodies)), key=lambda number: -volumes[number])
-    return [
-        Mesh(bodies[place].vertices, bodies[place].triangles, name=f"{name} {number}")
-        for number, place in enumerate(order, 1)
-    ]
+    named = tuple(
+        Mesh(bodies[place].vertices, bodies[place].triangles, name=f"{name} {count}")
+        for count, place in enumerate(order, 1)
+    )
+    return SplitResult(named, repaired)
 
 
 # Volumes.
@@ -340,7 +379,7 @@ class VolumeMatrix:
     Attributes
     ----------
     names : tuple of str
-        Names of the solids.
+        Names of the solids; a name that occurs again gets a number.
     overlaps : (n, n) float64
         The volume that solids i and j share; on the diagonal, the volume of each solid.
     alone : (n,) float64
@@ -352,6 +391,8 @@ class VolumeMatrix:
         How each volume of `overlaps` was computed: "triangles" (sum over the triangles of the
         solid, in float64), "boxes" (exactly 0, because the boxes of the solids do not meet) or
         "boolean" (sum over the triangles of manifold3d's intersection).
+    inputs : tuple of SolidInput
+        The solids, and how they were mended.
     """
 
     names: tuple[str, ...]
@@ -359,6 +400,7 @@ class VolumeMatrix:
     alone: Floats
     error: float
     methods: tuple[tuple[str, ...], ...]
+    inputs: tuple[SolidInput, ...]
 
     @property
     def columns(self) -> ResultColumns:
@@ -394,9 +436,10 @@ class VolumeMatrix:
         )
 
     def __str__(self) -> str:
-        """Return the table, and how the volumes were computed."""
+        """Return how the solids were mended, the table, and how the volumes were computed."""
+        changed = [line for each in self.inputs if each.changes for line in each.lines()]
         head = ("solid", *self.names, "in no other")
-        return "\n".join([*text_table([head, *self._rows()]), self._note()])
+        return "\n".join([*changed, *text_table([head, *self._rows()]), self._note()])
 
     def __repr__(self) -> str:
         """Return the number of solids, and of pairs that overlap."""
@@ -407,7 +450,9 @@ class VolumeMatrix:
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
         headings = ("solid", *self.names, "in no other")
-        return html_table("Volumes", self._rows(), headings=headings, notes=[self._note()])
+        changes = [f"{each.name}: {change}" for each in self.inputs for change in each.changes]
+        notes = [*changes, self._note()]
+        return html_table("Volumes", self._rows(), headings=headings, notes=notes)
 
 
 @with_keywords(SolidSettings, MendKeywords)
@@ -440,20 +485,36 @@ def volumes(*solids: MeshLike, **settings: Unpack[MendKeywords]) -> VolumeMatrix
     if not solids:
         message = "volumes needs at least one solid"
         raise TypeError(message)
-    meshes = [mend(as_mesh(s), own.rule, tolerance=own.weld, holes=own.fill).mesh for s in solids]
+    sources = [as_mesh(solid) for solid in solids]
+    mended = [mend(each, own.rule, tolerance=own.weld, holes=own.fill) for each in sources]
+    meshes = [each.mesh for each in mended]
     origin = exact_origin(meshes)
-    bodies = [body_of(mesh, own.rule, origin)[0] for mesh in meshes]
-    names = [mesh.name for mesh in meshes]
+    resolved = [body_of(mesh, own.rule, origin) for mesh in meshes]
+    bodies = [body for body, _ in resolved]
+    names = _unlike_names([mesh.name for mesh in meshes])
     for body, name in zip(bodies, names, strict=True):
         if body.crossing is not None:
             message = f"{name} crosses itself near {point_text(body.crossing)}: it has no volume"
             raise MeshError(message)
     overlaps, methods = _overlaps(meshes, bodies, own.rule)
-    for place, (body, name) in enumerate(zip(bodies, names, strict=True)):
+    inputs = []
+    for place, (source, body, name) in enumerate(zip(sources, bodies, names, strict=True)):
         result = mesh_of(body, origin, name)
-        overlaps[place, place] = enclosed_volume(result.vertices, result.triangles, result.bounds)
+        volume = enclosed_volume(result.vertices, result.triangles, result.bounds)
+        overlaps[place, place] = volume
+        changes = mended[place].changes + resolved[place][1]
+        inputs.append(SolidInput(name, len(source.triangles), volume, None, changes))
     alone, error = _alone(meshes, bodies, overlaps, own.rule)
-    return VolumeMatrix(tuple(names), overlaps, alone, error, methods)
+    return VolumeMatrix(tuple(names), overlaps, alone, error, methods, tuple(inputs))
+
+
+def _unlike_names(names: Sequence[str]) -> list[str]:
+    """Return the names, with a number after a name that occurred before."""
+    unlike: list[str] = []
+    for name in names:
+        numbered = (f"{name} ({count})" for count in range(2, len(names) + 2))
+        unlike.append(next(each for each in (name, *numbered) if each not in unlike))
+    return unlike
 
 
 def _overlaps(

@@ -75,7 +75,9 @@ def test_a_body_is_an_outer_shell_with_its_voids() -> None:
         np.concatenate([each.triangles + 8 * n for n, each in enumerate(boxes)]),
         name="all",
     )
-    bodies = solids.split(mesh)
+    result = solids.split(mesh)
+    bodies = result.bodies
+    assert result.repair.proof.wrong == 0 and "all 1: 24 triangles, volume 386" in str(result)
     assert [geodomain.check(body).signed_volume for body in bodies] == [729 - 343, 8, 4]
     assert [body.name for body in bodies] == ["all 1", "all 2", "all 3"]
     vertices = {tuple(row) for body in bodies for row in body.vertices.tolist()}
