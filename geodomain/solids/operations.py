@@ -272,7 +272,7 @@ def clip(
         raise TypeError(message)
     operand = solid_operand(as_mesh(solid), own)
     if box is not None:
-        return operate("intersection", [operand, _box(box)], own, name="clip")
+        return operate("intersection", [operand, _box(box, operand.mesh)], own, name="clip")
     side: Side = "below" if below is not None else "above"
     tiles = as_meshes(below if below is not None else above)  # type: ignore[arg-type]
     surface, changes = surface_of(tiles, tiles[0].name)
@@ -355,11 +355,21 @@ def box(low: Sequence[float], high: Sequence[float]) -> Mesh:
     return box_mesh(corners[0], corners[1])
 
 
-def _box(corners: Sequence[Sequence[float]]) -> Operand:
+def _box(corners: Sequence[Sequence[float]], solid: Mesh) -> Operand:
+    """Return a box as an operand.
+
+    The tolerance grows with the coordinates, so the box is cut where it extends beyond the solid by
+    more than the solid's size.
+    """
     if len(corners) != 2:
         message = f"box= is two corners, the lowest and the highest, not {len(corners)}"
         raise ValueError(message)
     mesh = box(*corners)
+    size = np.ptp(solid.bounds, axis=0).max()
+    low, high = solid.bounds + np.array([[-size], [size]])
+    low, high = np.maximum(mesh.bounds[0], low), np.minimum(mesh.bounds[1], high)
+    if (low < high).all():
+        mesh = box_mesh(low, high)
 
     def inside(points: Floats) -> Bools:
         return contains(mesh, points)

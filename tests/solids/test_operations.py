@@ -279,6 +279,14 @@ def test_a_box_clips() -> None:
     assert result.volume == 1 and result.operation == "clip"
 
 
+def test_a_box_that_is_far_larger_than_the_solid_costs_no_precision() -> None:
+    body = ore()
+    near = solids.clip(body, box=(MINE - 99, MINE + np.array([99, 99, 0])))
+    wide = solids.clip(body, box=((0, 0, -1e5), (1e8, 1e8, MINE[2])))
+    assert wide.volume == pytest.approx(near.volume) and wide.distance < 1e-8
+    assert wide.unchanged == near.unchanged
+
+
 def test_identities_of_many_pairs_at_mine_coordinates() -> None:
     for seed, (dx, dy) in enumerate(product((5.5, 15, 31), repeat=2)):
         a, b = ore(seed=seed), ore((dx, dy, 2.125), seed + 50)
