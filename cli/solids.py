@@ -48,8 +48,9 @@ def solids() -> None:
 
     SOLID is any wireframe file, or FILE:NAME for one solid of a file. Vertices that an operation
     does not touch keep every bit. Inputs are mended first where this is certain, and each change is
-    listed. Each result is proven: it labels 100,000 random points as the rule labels them by the
-    inputs; if a label differs, nothing is written. Needs geodomain[solids].
+    listed. Each result is proven: 100,000 random points get the same labels from the result as from
+    the rule applied to the inputs. If a label differs away from the walls, nothing is written.
+    Needs geodomain[solids].
     """
 
 
@@ -134,7 +135,7 @@ def clip(
 ) -> None:
     """Write the part of SOLID above or below a surface, or inside a box.
 
-    As for labels, nothing beyond the rim of the surface is above or below it: see --extend.
+    No point beyond the rim of the surface is above or below it, as in labels: see --extend.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """

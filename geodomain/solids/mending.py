@@ -21,7 +21,7 @@ from geodomain.mesh.polygons import triangulate
 from geodomain.mesh.repair import Hole, fill_holes, weld
 from geodomain.settings import Rule
 
-# What is done to a wireframe, by the kind of change: one, several.
+# Texts of changes, by their kind: for a single one, and for several.
 _WORDS = {
     "coincident": ("vertex joined to an equal vertex", "vertices joined to equal vertices"),
     "degenerate": ("triangle with two equal corners dropped", "triangles with two equal corners "
@@ -35,12 +35,11 @@ _WORDS = {
     "turned": ("triangle turned to face as its neighbours do", "triangles turned to face as their "
                "neighbours do"),
     "shell turned": ("shell turned inside out", "shells turned inside out"),
-    "shell dropped": ("shell dropped that bounds nothing by the rule", "shells dropped that bound "
-                      "nothing by the rule"),
-    "unfolded": ("flat face cut again that folds over itself", "flat faces cut again that fold "
-                 "over themselves"),
-    "united": ("group of shells that overlap resolved by the rule", "groups of shells that overlap "
-               "resolved by the rule"),
+    "shell dropped": ("shell dropped that is not on the boundary of the solid", "shells dropped "
+                      "that are not on the boundary of the solid"),
+    "unfolded": ("flat face with folds cut again", "flat faces with folds cut again"),
+    "united": ("group of overlapping shells put together by the rule", "groups of overlapping "
+               "shells put together by the rule"),
 }  # fmt: skip
 
 

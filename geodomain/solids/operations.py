@@ -529,10 +529,9 @@ def _refuse_empty(
         return
     first, *others = (operand.mesh.name for operand in operands)
     rest = " and ".join(others)
-    subject = f"{first} and {rest} have no volume in common"
+    message = f"{first} and {rest} have no volume in common that is thicker than {distance:.2g}"
     if operation != "intersection":
-        subject = f"nothing is left of {first} without {rest}" if rest else f"{first} has no volume"
-    message = f"{subject}: the result would be thinner than {distance:.2g} everywhere"
+        message = f"nothing of {first} that is thicker than {distance:.2g} is outside {rest}"
     raise MeshError(message)
 
 

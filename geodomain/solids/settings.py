@@ -44,7 +44,8 @@ class SolidSettings:
     points: int = setting(
         PROOF_POINTS,
         whole(FEWEST_POINTS),
-        "Number of random points at which the result is compared with the inputs.",
+        "Number of random points that prove the result: their labels by the result and by the "
+        "inputs must agree.",
         hashed=True,
         metavar="N",
     )

@@ -39,7 +39,7 @@ def volume(function: Callable[..., solids.SolidResult], a: Mesh, b: Mesh) -> flo
     try:
         return function(a, b, points=POINTS).volume or 0.0
     except MeshError as error:
-        if "no volume in common" in str(error) or "nothing is left" in str(error):
+        if "no volume in common" in str(error) or "nothing of" in str(error):
             return 0.0
         raise
 
