@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -47,8 +48,9 @@ def solids() -> None:
 
     SOLID is any wireframe file, or FILE:NAME for one solid of a file. Vertices that an operation
     does not touch keep every bit. Inputs are mended first where this is certain, and each change is
-    listed. Each result is proven: it labels 100,000 random points as the rule labels them by the
-    inputs; if a label differs, nothing is written. Needs geodomain[solids].
+    listed. Each result is proven: 100,000 random points get the same labels from the result as from
+    the rule applied to the inputs. If a label differs away from the walls, nothing is written.
+    Needs geodomain[solids].
     """
 
 
@@ -133,12 +135,15 @@ def clip(
 ) -> None:
     """Write the part of SOLID above or below a surface, or inside a box.
 
-    As for labels, nothing beyond the rim of the surface is above or below it: see --extend.
+    No point beyond the rim of the surface is above or below it, as in labels: see --extend.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """
     if sum(map(bool, (above, below, box))) != 1:
         message = "give one of --above, --below and --box"
+        raise click.UsageError(message)
+    if box is not None and extend != "unassigned":
+        message = "a box has no rim: --extend is for --above and --below"
         raise click.UsageError(message)
     extra: dict[str, Any] = {"above": list(above) or None, "below": list(below) or None}
     extra["extend"] = extend
@@ -153,7 +158,8 @@ def _corners(text: str) -> tuple[list[float], list[float]]:
         numbers = [float(word) for word in text.split(",")]
     except ValueError:
         numbers = []
-    if len(numbers) != 6 or any(a >= b for a, b in zip(numbers[:3], numbers[3:], strict=True)):
+    grows = all(a < b for a, b in zip(numbers[:3], numbers[3:], strict=False))  # not so for NaN
+    if len(numbers) != 6 or not grows or not all(map(math.isfinite, numbers)):
         message = (
             f"--box is {text!r}; it must be X1,Y1,Z1,X2,Y2,Z2, the lowest and the highest corner"
         )
@@ -313,19 +319,12 @@ def split(solid: str, **arguments: Unpack[SolidOptions]) -> None:
     output, overwrite = keywords.pop("output"), keywords.pop("overwrite")
     as_json, quiet = keywords.pop("as_json"), keywords.pop("quiet")
     with Console(quiet).listening():
-        bodies = library.split(solid, **keywords)
-        paths = write_bodies(bodies, output, solid, overwrite=overwrite)
-    rows = [
-        {"name": body.name, "triangles": len(body.triangles), "volume": body.volume}
-        for body in bodies
-    ]
+        result = library.split(solid, **keywords)
+        paths = write_bodies(result.bodies, output, solid, overwrite=overwrite)
     if as_json:
-        print_json({"bodies": rows, "outputs": [str(path) for path in paths]})
+        print_json(result.as_dict() | {"outputs": [str(path) for path in paths]})
     elif not quiet:
-        lines = [
-            f"{r['name']}: {r['triangles']:,} triangles, volume {r['volume']:,.10g}" for r in rows
-        ]
-        print_text("\n".join([*lines, *(f"wrote {path}" for path in paths)]), err=True)
+        print_text("\n".join([str(result), *(f"wrote {path}" for path in paths)]), err=True)
 
 
 @_subcommand(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geodomain.solids.making import VolumeMatrix, extrude, repair, split, volumes
+from geodomain.solids.making import SplitResult, VolumeMatrix, extrude, repair, split, volumes
 from geodomain.solids.mending import Change
 from geodomain.solids.operations import between, box, clip, intersect, subtract, union
 from geodomain.solids.proof import Proof
@@ -13,6 +13,7 @@ __all__ = [
     "Proof",
     "SolidInput",
     "SolidResult",
+    "SplitResult",
     "VolumeMatrix",
     "between",
     "box",

@@ -5,10 +5,11 @@ point, those of the results are
 
     union a + b - a b,   intersection a b,   difference a - a b.
 
-So if all winding numbers are 0 or 1, each result is right by either rule. By parity the results are
-right for all whole numbers, because modulo 2 these are the formulas of "or", "and" and "and not". A
+So if all winding numbers are 0 or 1, each result is right by either rule. By parity the formulas
+are right for all whole numbers, because modulo 2 they are those of "or", "and" and "and not". A
 solid that crosses itself has other winding numbers. `require_rule` refuses it where the formulas do
-not give the result by winding number.
+not give the result by winding number. manifold3d promises nothing for such a solid: the proof
+decides.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Sequence
+from itertools import zip_longest
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -24,7 +26,6 @@ import numpy as np
 from geodomain.compute.data import Floats
 from geodomain.errors import GeodomainError, MeshError
 from geodomain.mesh.components import (
-    ComponentTriangles,
     connected_components,
     find_components,
     outward_signs,
@@ -34,7 +35,7 @@ from geodomain.mesh.edges import distinct_vertices, edge_table, has_equal_corner
 from geodomain.mesh.mesh import Mesh, enclosed_volume, normals, sixfold_volumes
 from geodomain.mesh.relations import relate
 from geodomain.settings import Rule
-from geodomain.solids.crossings import self_crossing, unfolded
+from geodomain.solids.crossings import parted_corners, self_crossing, unfolded
 from geodomain.solids.mending import Change, place_change, point_text
 from geodomain.volumes.shares import triangle_weights
 
@@ -98,6 +99,8 @@ def clean_shells(mesh: Mesh, rule: Rule) -> tuple[Mesh, tuple[Change, ...]] | No
     dropped. Remaining triangles keep their order. If shells overlap, or a shell crosses or folds
     over itself, return None.
     """
+    if len(relate(mesh).overlapping):
+        return None
     weights = triangle_weights(mesh, rule)
     if weights.doubtful.any():
         return None
@@ -149,17 +152,18 @@ def body_of(mesh: Mesh, rule: Rule, origin: Floats) -> tuple[Body, tuple[Change,
         shell = manifold_of(Mesh(mesh.vertices, corners, name=mesh.name), origin)
         facing[int(outward[number])].append(shell)
     body = Body(_by_rule(facing[1], facing[-1], rule), None)
-    return body, changes + place_change("united", _overlaps(mesh, parts))
+    return body, changes + place_change("united", _overlaps(mesh))
 
 
-def _overlaps(mesh: Mesh, parts: ComponentTriangles) -> Floats:
-    """Return a vertex of each group of shells that overlap."""
+def _overlaps(mesh: Mesh) -> Floats:
+    """Return a place for each group of shells that overlap: the middle of what two boxes share."""
     relations = relate(mesh)
     pairs = np.concatenate([relations.overlapping, relations.equal, relations.undetermined])
-    group = connected_components(pairs[:, 0], pairs[:, 1], parts.count)
-    heads = np.unique(group[pairs.ravel()])
-    places: Floats = mesh.vertices[parts.first_vertices(heads)]
-    return places
+    group = connected_components(pairs[:, 0], pairs[:, 1], relations.components)
+    _, first = np.unique(group[pairs[:, 0]], return_index=True)
+    boxes = relations.boxes[pairs[first]]
+    low, high = boxes[:, :, 0].max(axis=1), boxes[:, :, 1].min(axis=1)
+    return np.asarray(low + (high - low) / 2)
 
 
 def manifold_of(mesh: Mesh, origin: Floats) -> Manifold:
@@ -174,9 +178,9 @@ def manifold_of(mesh: Mesh, origin: Floats) -> Manifold:
     """
     library = require_library()
     vertices, triangles = distinct_vertices(mesh)
-    whole = np.ascontiguousarray(triangles[~has_equal_corners(triangles)].astype(np.uint64))
+    places, corners = parted_corners(vertices, triangles[~has_equal_corners(triangles)])
     solid: Manifold = library.Manifold(
-        library.Mesh64(np.ascontiguousarray(vertices - origin), whole)
+        library.Mesh64(np.ascontiguousarray(vertices[places] - origin), corners.astype(np.uint64))
     )
     if solid.status() != library.Error.NoError:
         message = (
@@ -215,29 +219,36 @@ def _by_rule(outward: list[Manifold], inward: list[Manifold], rule: Rule) -> Man
         even = [*levels[1::2], None]
         rings = [a if b is None else a - b for a, b in zip(levels[::2], even, strict=False)]
         return _united(rings)
-    positive, negative = _levels(outward), _levels(inward)
-    empty = _united([])
-    most = max(len(positive), len(negative))
-    positive += [empty] * (most - len(positive))
-    negative += [empty] * (most - len(negative))
-    pairs = zip(positive, negative, strict=True)
+    if not inward:
+        return _united(outward)
+    pairs = zip_longest(_levels(outward), _levels(inward), fillvalue=_united([]))
     return _united([part for p, n in pairs for part in (p - n, n - p)])
 
 
 def _levels(shells: Sequence[Manifold]) -> list[Manifold]:
-    """Return the solids of points that are inside at least 1, 2, 3, ... of the shells."""
-    levels: list[Manifold] = []
-    for shell in shells:
-        rest = shell
+    """Return the solids of points that are inside at least 1, 2, 3, ... of the shells.
+
+    The shells are halved by their place along the longest side of their common box. A point is
+    inside at least k of them if it is inside at least i of one half and k - i of the other.
+    """
+    if len(shells) < 2:
+        return list(shells)
+    boxes = np.array([shell.bounding_box() for shell in shells]).reshape(-1, 2, 3)
+    middles = boxes.sum(axis=1)
+    order = np.argsort(middles[:, np.ptp(middles, axis=0).argmax()], kind="stable")
+    ordered = [shells[number] for number in order.tolist()]
+    left, right = _levels(ordered[: len(ordered) // 2]), _levels(ordered[len(ordered) // 2 :])
+    terms: list[list[Manifold]] = [[] for _ in range(len(left) + len(right))]
+    for levels in (left, right):
         for number, level in enumerate(levels):
-            both = level ^ rest
-            levels[number] = level + rest
-            rest = both
-            if rest.is_empty():
+            terms[number].append(level)
+    for i, a in enumerate(left):
+        for j, b in enumerate(right):
+            both = a ^ b
+            if both.is_empty():  # so is that of any higher level of the right half
                 break
-        else:
-            levels.append(rest)
-    return levels
+            terms[i + j + 1].append(both)
+    return [_united(solids) for solids in terms if solids]
 
 
 def _united(solids: Sequence[Manifold]) -> Manifold:
@@ -328,7 +339,7 @@ def mesh_of(body: Body, origin: Floats, name: str, thickness: float = 0.0) -> Me
 
 def tolerance_of(bodies: Sequence[Body]) -> float:
     """Return the largest tolerance of manifold3d for some bodies, such as inputs and a result."""
-    return max(float(body.solid.get_tolerance()) for body in bodies)  # -1 for an empty body
+    return max(0.0, *(float(body.solid.get_tolerance()) for body in bodies))  # -1 if empty
 
 
 def wall_error(bodies: Sequence[Body], meshes: Sequence[Mesh]) -> float:

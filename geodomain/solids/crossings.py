@@ -1,4 +1,4 @@
-"""Find where a shell truly crosses itself, in exact arithmetic.
+"""Find where a shell truly crosses or only touches itself, in exact arithmetic.
 
 Two triangles are in contact if they are not in one plane and have a piece of a line in common. At a
 point of this piece, the triangles that meet there are sorted around the line, and the winding
@@ -18,7 +18,7 @@ import numpy as np
 from geodomain.compute.data import Floats, Indices, Ints
 from geodomain.compute.meshes import crossed_triangles, vertex_fans
 from geodomain.compute.native import thread_count
-from geodomain.mesh.components import ComponentTriangles
+from geodomain.mesh.components import ComponentTriangles, connected_components
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import triangulate
 
@@ -181,6 +181,87 @@ def _near_pairs(corners: Floats, component: Ints) -> Iterator[tuple[int, int]]:
         for i, j in np.argwhere(meet).tolist():
             if begin + i < j:
                 yield begin + i, j
+
+
+# Shells that touch themselves or each other along an edge.
+
+
+def parted_corners(vertices: Floats, triangles: Ints) -> tuple[Ints, Ints]:
+    """Give parts of a mesh that meet only in an edge or a vertex their own corners.
+
+    Where more than two triangles meet at an edge, those with the solid between them belong
+    together. Corners are joined along the edges of two triangles, and along these pairs.
+
+    Parameters
+    ----------
+    vertices : (v, 3) float64
+        Distinct vertices.
+    triangles : (t, 3) int64
+        Triangles of three different corners, which use every edge equally often in both directions.
+
+    Returns
+    -------
+    (c,) int64
+        The vertex of each corner. Unchanged vertices, if no edge has more than two triangles.
+    (t, 3) int64
+        The triangles as indices of corners.
+    """
+    start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
+    keys = np.minimum(start, end) * len(vertices) + np.maximum(start, end)
+    order = np.argsort(keys, kind="stable")
+    begin = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    uses = np.diff(begin, append=len(keys))
+    if (uses == 2).all():
+        return np.arange(len(vertices)), triangles
+    simple = begin[uses == 2]
+    pairs = [np.stack([order[simple], order[simple + 1]], axis=1)]
+    for first, count in zip(begin[uses > 2].tolist(), uses[uses > 2].tolist(), strict=True):
+        pairs.append(_pairs_around(order[first : first + count], vertices, triangles))
+    one, other = np.concatenate(pairs).T
+    # The end of one use of an edge is the start of the other use.
+    after = np.arange(len(keys)).reshape(-1, 3)[:, [1, 2, 0]].ravel()
+    label = connected_components(np.r_[one, after[one]], np.r_[after[other], other], len(keys))
+    corner, number = np.unique(label, return_inverse=True)
+    return start[corner], number.reshape(-1, 3)
+
+
+def _pairs_around(uses: Ints, vertices: Floats, triangles: Ints) -> Ints:
+    """Return the pairs, (n, 2), of uses of an edge that have the solid between them.
+
+    Parameters
+    ----------
+    uses : (2 n,) int64
+        Uses of the edge: three times the triangle, plus the place of the corner where it starts.
+    """
+    rows, places = np.divmod(uses, 3)
+    exact = [_exact(each) for each in vertices[triangles[rows]].tolist()]
+    low = int(min(triangles[rows[0], places[0]], triangles[rows[0], (places[0] + 1) % 3]))
+    forward = triangles[rows, places] == low
+    ends = [(each[k], each[(k + 1) % 3]) for each, k in zip(exact, places.tolist(), strict=True)]
+    along = _minus(ends[0][1], ends[0][0]) if forward[0] else _minus(ends[0][0], ends[0][1])
+    inward = [
+        _cross(_normal(each), along if ahead else _minus((Fraction(0),) * 3, along))
+        for each, ahead in zip(exact, forward.tolist(), strict=True)
+    ]
+    turned = _cross(along, inward[0])
+    # The solid is after a triangle that uses the edge backward, and before one that uses it
+    # forward. In one half-plane forward comes first, so that bodies with a common wall are parted.
+    around = sorted(
+        zip(inward, ~forward, uses.tolist(), strict=True),
+        key=lambda each: (_angle(_dot(inward[0], each[0]), _dot(turned, each[0])), each[1]),
+    )
+    depths = np.cumsum([1 if backward else -1 for _, backward, _ in around])
+    first = (int(depths.argmin()) + 1) % len(around)  # no solid contains this place
+    pairs, opened = [], list[int]()
+    for _, backward, use in around[first:] + around[:first]:
+        if backward:
+            opened.append(use)
+        else:
+            pairs.append((opened.pop(), use))
+    return np.array(pairs)
+
+
+# Contacts of triangles.
 
 
 class _Contact(NamedTuple):

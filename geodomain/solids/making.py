@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, Unpack
@@ -14,13 +15,15 @@ import numpy as np
 from geodomain.compute.data import Bools, Floats
 from geodomain.errors import MeshError, TableError, counted
 from geodomain.files.streams import read_whole
-from geodomain.formats.registry import writer_of_meshes
-from geodomain.formats.wireframes import read_mesh
+from geodomain.formats.registry import split_name, writer_of_meshes
 from geodomain.inputs import MeshLike, as_mesh
+from geodomain.mesh import fitness
 from geodomain.mesh.components import find_components
+from geodomain.mesh.edges import collinear
 from geodomain.mesh.mesh import Mesh, enclosed_volume
 from geodomain.mesh.relations import relate
 from geodomain.query.contains import contains
+from geodomain.query.surfaces import sides
 from geodomain.result_tables import ResultColumns, csv_text, data_frame, html_table, text_table
 from geodomain.settings import Rule, read_keywords, with_keywords
 from geodomain.solids.bodies import (
@@ -32,12 +35,12 @@ from geodomain.solids.bodies import (
     mesh_of,
     wall_error,
 )
-from geodomain.solids.mending import mend, point_text
+from geodomain.solids.mending import Change, mend, point_text
 from geodomain.solids.operations import Operand, operate, solid_operand
 from geodomain.solids.proof import prove
 from geodomain.solids.results import SolidInput, SolidResult
 from geodomain.solids.settings import MendKeywords, SolidKeywords, SolidSettings
-from geodomain.solids.surfaces import footprint_between, prism_of_ring, surface_of
+from geodomain.solids.surfaces import footprint_between, prism_of_ring, surface_of, tunnel_of_ring
 from geodomain.tables.dialect import DELIMITERS, UTF8_MARK, cell_text, number, split_rows
 from geodomain.tables.vendors import CENTROIDS, plain_name
 
@@ -82,7 +85,7 @@ def extrude(
     TableError
         If the table has no columns of x and y, or a cell is no number.
     MeshError
-        If a ring has fewer than three corners, or crosses itself.
+        If a ring has fewer than three corners, encloses no area, or crosses itself.
 
     Examples
     --------
@@ -94,7 +97,7 @@ def extrude(
     if not (np.isfinite([low, high]).all() and low < high):
         message = f"the roof of a prism must be above its floor, but from {low} to {high} it is not"
         raise ValueError(message)
-    operands = [_prism(mesh) for mesh in _prisms(outline, low, high)]
+    operands = _prisms(outline, low, high)
     result = operate("parity", operands, own, name="extrude")
     crossing = next((each for each in result.inputs if each.crossing is not None), None)
     if crossing is not None:
@@ -104,22 +107,17 @@ def extrude(
     return result
 
 
-def _prism(mesh: Mesh) -> Operand:
-    def inside(points: Floats) -> Bools:
-        return contains(mesh, points)
-
-    return Operand(mesh.name, mesh, mesh, inside, (), len(mesh.triangles))
-
-
-def _prisms(outline: Outline, low: float, high: float) -> list[Mesh]:
-    """Return a closed prism for each ring of an outline."""
+def _prisms(outline: Outline, low: float, high: float) -> list[Operand]:
+    """Return the prism over each ring of an outline, or over the footprint of a surface."""
     name = "the outline"
     if isinstance(outline, str | os.PathLike):
-        path = Path(outline)
+        path = Path(split_name(outline)[0])
         name = path.name
         if writer_of_meshes(path.suffix.lower()) is not None:
-            surface, _ = surface_of([read_mesh(path)], name)
-            return [footprint_between(surface, low, high)]
+            tiles = [as_mesh(outline)]
+            surface, changes = surface_of(tiles, tiles[0].name)
+            prism = footprint_between(surface, low, high)
+            return [_prism(prism, lambda points: sides(tiles, points) != 0, low, high, changes)]
         rings = _read_rings(path)
     elif not len(outline):
         message = "the outline has no corners"
@@ -127,10 +125,35 @@ def _prisms(outline: Outline, low: float, high: float) -> list[Mesh]:
     else:
         several = np.ndim(outline[0][0]) > 0
         rings = [np.asarray(ring, np.float64) for ring in (outline if several else [outline])]
-    return [
-        prism_of_ring(_checked(ring, name, number), low, high, f"ring {number} of {name}")
-        for number, ring in enumerate(rings, 1)
-    ]
+    operands = []
+    for count, ring in enumerate(rings, 1):
+        corners = _checked(ring, name, count)
+        prism = prism_of_ring(corners, low, high, f"ring {count} of {name}")
+        operands.append(_prism(prism, partial(_within_ring, tunnel_of_ring(corners)), low, high))
+    return operands
+
+
+def _prism(
+    mesh: Mesh,
+    within: Callable[[Floats], Bools],
+    low: float,
+    high: float,
+    changes: tuple[Change, ...] = (),
+) -> Operand:
+    """Return a prism as an operand; `within` says which points are inside the outline in plan."""
+    fitness.mark_warned(mesh)  # an outline may touch itself
+
+    def inside(points: Floats) -> Bools:
+        z = points[:, 2]
+        return np.asarray((z > low) & (z < high) & within(points))
+
+    return Operand(mesh.name, mesh, mesh, inside, changes, len(mesh.triangles))
+
+
+def _within_ring(tunnel: Mesh, points: Floats) -> Bools:
+    """Return which points are inside a ring in plan, by even-odd parity, exactly."""
+    turned = np.column_stack([np.zeros(len(points)), points[:, :2]])
+    return contains(tunnel, turned, allow_open=True)
 
 
 def _checked(ring: Floats, name: str, number: int) -> Floats:
@@ -142,6 +165,10 @@ def _checked(ring: Floats, name: str, number: int) -> Floats:
     corners = corners[(corners != np.roll(corners, 1, axis=0)).any(axis=1)]
     if len(np.unique(corners, axis=0)) < 3:
         message = f"ring {number} of {name} has fewer than three different corners"
+        raise MeshError(message)
+    flat = np.column_stack([corners, np.zeros(len(corners))])
+    if collinear(*np.broadcast_arrays(flat[0], flat[1], flat)).all():
+        message = f"ring {number} of {name} encloses no area: all its corners are on one line"
         raise MeshError(message)
     return np.ascontiguousarray(corners)
 
@@ -245,16 +272,52 @@ def repair(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
         rule=own.rule, distance=0.0, points=own.points,
     )  # fmt: skip
     source = SolidInput(operand.name, operand.triangles, volume, None, operand.changes + changes)
-    return SolidResult(
-        "repair", mesh, (source,), own.rule, volume, len(mesh.vertices), 0, 0.0, 0.0, 0.0, proof
-    )
+    used = len(np.unique(mesh.triangles))
+    return SolidResult("repair", mesh, (source,), own.rule, volume, used, 0, 0.0, 0.0, 0.0, proof)
 
 
 # Bodies.
 
 
+@dataclass(frozen=True, eq=False)
+class SplitResult:
+    """The bodies of a solid, and the repair that came before the split; `str` gives a report.
+
+    Attributes
+    ----------
+    bodies : tuple of Mesh
+        Each outer shell with the voids in it, the largest first. The name of a body is that of the
+        solid and a number.
+    repair : SolidResult
+        The solid of which the bodies are parts: how it was mended, and its proof.
+    """
+
+    bodies: tuple[Mesh, ...]
+    repair: SolidResult
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON; the meshes are left out."""
+        rows = [
+            {"name": each.name, "triangles": len(each.triangles), "volume": each.volume}
+            for each in self.bodies
+        ]
+        return {"bodies": rows, "repair": self.repair.as_dict()}
+
+    def __str__(self) -> str:
+        """Return the report of the repair, and the size of each body."""
+        rows = [
+            f"{each.name}: {counted(len(each.triangles), 'triangle')}, volume {each.volume:,.10g}"
+            for each in self.bodies
+        ]
+        return "\n".join([str(self.repair), *rows])
+
+    def __repr__(self) -> str:
+        """Return the number of bodies."""
+        return f"<SplitResult: {counted(len(self.bodies), 'body', 'bodies')}>"
+
+
 @with_keywords(SolidSettings, SolidKeywords)
-def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> list[Mesh]:
+def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> SplitResult:
     """Split a solid into its bodies: each outer shell, with the voids in it.
 
     Parameters
@@ -265,9 +328,9 @@ def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> list[Mesh]:
 
     Returns
     -------
-    list of Mesh
-        The bodies, the largest first. Their vertices and triangles are those of the solid. The name
-        of a body is that of the solid and a number.
+    SplitResult
+        Its `bodies` are the solids, the largest first. Their vertices and triangles are those of
+        the repaired solid.
 
     Raises
     ------
@@ -279,12 +342,13 @@ def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> list[Mesh]:
     >>> import geodomain
     >>> from geodomain.solids import box, split, union
     >>> two = union(box([0, 0, 0], [1, 1, 1]), box([5, 0, 0], [7, 1, 1]))
-    >>> [body.volume for body in split(two.mesh)]
+    >>> [body.volume for body in split(two.mesh).bodies]
     [2.0, 1.0]
     """
     mesh = as_mesh(solid)
     name = mesh.name
-    mesh = repair(mesh, **settings).mesh
+    repaired = repair(mesh, **settings)
+    mesh = repaired.mesh
     _, parts = find_components(mesh)
     relations = relate(mesh)
     around = np.full(parts.count, -1)
@@ -298,10 +362,11 @@ def split(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> list[Mesh]:
         bodies.append(Mesh(mesh.vertices[used], corners.reshape(-1, 3), name=name))
     volumes = [enclosed_volume(each.vertices, each.triangles, each.bounds) for each in bodies]
     order = sorted(range(len(bodies)), key=lambda number: -volumes[number])
-    return [
-        Mesh(bodies[place].vertices, bodies[place].triangles, name=f"{name} {number}")
-        for number, place in enumerate(order, 1)
-    ]
+    named = tuple(
+        Mesh(bodies[place].vertices, bodies[place].triangles, name=f"{name} {count}")
+        for count, place in enumerate(order, 1)
+    )
+    return SplitResult(named, repaired)
 
 
 # Volumes.
@@ -314,7 +379,7 @@ class VolumeMatrix:
     Attributes
     ----------
     names : tuple of str
-        Names of the solids.
+        Names of the solids; a name that occurs again gets a number.
     overlaps : (n, n) float64
         The volume that solids i and j share; on the diagonal, the volume of each solid.
     alone : (n,) float64
@@ -326,6 +391,8 @@ class VolumeMatrix:
         How each volume of `overlaps` was computed: "triangles" (sum over the triangles of the
         solid, in float64), "boxes" (exactly 0, because the boxes of the solids do not meet) or
         "boolean" (sum over the triangles of manifold3d's intersection).
+    inputs : tuple of SolidInput
+        The solids, and how they were mended.
     """
 
     names: tuple[str, ...]
@@ -333,6 +400,7 @@ class VolumeMatrix:
     alone: Floats
     error: float
     methods: tuple[tuple[str, ...], ...]
+    inputs: tuple[SolidInput, ...]
 
     @property
     def columns(self) -> ResultColumns:
@@ -368,9 +436,10 @@ class VolumeMatrix:
         )
 
     def __str__(self) -> str:
-        """Return the table, and how the volumes were computed."""
+        """Return how the solids were mended, the table, and how the volumes were computed."""
+        changed = [line for each in self.inputs if each.changes for line in each.lines()]
         head = ("solid", *self.names, "in no other")
-        return "\n".join([*text_table([head, *self._rows()]), self._note()])
+        return "\n".join([*changed, *text_table([head, *self._rows()]), self._note()])
 
     def __repr__(self) -> str:
         """Return the number of solids, and of pairs that overlap."""
@@ -381,7 +450,9 @@ class VolumeMatrix:
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
         headings = ("solid", *self.names, "in no other")
-        return html_table("Volumes", self._rows(), headings=headings, notes=[self._note()])
+        changes = [f"{each.name}: {change}" for each in self.inputs for change in each.changes]
+        notes = [*changes, self._note()]
+        return html_table("Volumes", self._rows(), headings=headings, notes=notes)
 
 
 @with_keywords(SolidSettings, MendKeywords)
@@ -414,20 +485,36 @@ def volumes(*solids: MeshLike, **settings: Unpack[MendKeywords]) -> VolumeMatrix
     if not solids:
         message = "volumes needs at least one solid"
         raise TypeError(message)
-    meshes = [mend(as_mesh(s), own.rule, tolerance=own.weld, holes=own.fill).mesh for s in solids]
+    sources = [as_mesh(solid) for solid in solids]
+    mended = [mend(each, own.rule, tolerance=own.weld, holes=own.fill) for each in sources]
+    meshes = [each.mesh for each in mended]
     origin = exact_origin(meshes)
-    bodies = [body_of(mesh, own.rule, origin)[0] for mesh in meshes]
-    names = [mesh.name for mesh in meshes]
+    resolved = [body_of(mesh, own.rule, origin) for mesh in meshes]
+    bodies = [body for body, _ in resolved]
+    names = _unlike_names([mesh.name for mesh in meshes])
     for body, name in zip(bodies, names, strict=True):
         if body.crossing is not None:
             message = f"{name} crosses itself near {point_text(body.crossing)}: it has no volume"
             raise MeshError(message)
     overlaps, methods = _overlaps(meshes, bodies, own.rule)
-    for place, (body, name) in enumerate(zip(bodies, names, strict=True)):
+    inputs = []
+    for place, (source, body, name) in enumerate(zip(sources, bodies, names, strict=True)):
         result = mesh_of(body, origin, name)
-        overlaps[place, place] = enclosed_volume(result.vertices, result.triangles, result.bounds)
+        volume = enclosed_volume(result.vertices, result.triangles, result.bounds)
+        overlaps[place, place] = volume
+        changes = mended[place].changes + resolved[place][1]
+        inputs.append(SolidInput(name, len(source.triangles), volume, None, changes))
     alone, error = _alone(meshes, bodies, overlaps, own.rule)
-    return VolumeMatrix(tuple(names), overlaps, alone, error, methods)
+    return VolumeMatrix(tuple(names), overlaps, alone, error, methods, tuple(inputs))
+
+
+def _unlike_names(names: Sequence[str]) -> list[str]:
+    """Return the names, with a number after a name that occurred before."""
+    unlike: list[str] = []
+    for name in names:
+        numbered = (f"{name} ({count})" for count in range(2, len(names) + 2))
+        unlike.append(next(each for each in (name, *numbered) if each not in unlike))
+    return unlike
 
 
 def _overlaps(

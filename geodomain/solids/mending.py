@@ -21,7 +21,7 @@ from geodomain.mesh.polygons import triangulate
 from geodomain.mesh.repair import Hole, fill_holes, weld
 from geodomain.settings import Rule
 
-# What is done to a wireframe, by the kind of change: one, several.
+# Texts of changes, by their kind: for a single one, and for several.
 _WORDS = {
     "coincident": ("vertex joined to an equal vertex", "vertices joined to equal vertices"),
     "degenerate": ("triangle with two equal corners dropped", "triangles with two equal corners "
@@ -35,12 +35,11 @@ _WORDS = {
     "turned": ("triangle turned to face as its neighbours do", "triangles turned to face as their "
                "neighbours do"),
     "shell turned": ("shell turned inside out", "shells turned inside out"),
-    "shell dropped": ("shell dropped that bounds nothing by the rule", "shells dropped that bound "
-                      "nothing by the rule"),
-    "unfolded": ("flat face cut again that folds over itself", "flat faces cut again that fold "
-                 "over themselves"),
-    "united": ("group of shells that overlap resolved by the rule", "groups of shells that overlap "
-               "resolved by the rule"),
+    "shell dropped": ("shell dropped that is not on the boundary of the solid", "shells dropped "
+                      "that are not on the boundary of the solid"),
+    "unfolded": ("flat face with folds cut again", "flat faces with folds cut again"),
+    "united": ("group of overlapping shells put together by the rule", "groups of overlapping "
+               "shells put together by the rule"),
 }  # fmt: skip
 
 
@@ -59,7 +58,9 @@ class Change:
         A point (x, y, z) at each of the first 100 changes.
     volume : float
         A bound on the volume of the space that the changes moved from inside to outside or the
-        other way. It is exactly 0 if the change leaves the surface as a set of points.
+        other way. It is exactly 0 if the change leaves the surface as a set of points. For holes,
+        the area of their new triangles times the distance of their corners from a plane: before,
+        the wireframe had no inside.
     """
 
     kind: str
@@ -72,7 +73,10 @@ class Change:
         single, several = _WORDS[self.kind]
         first = "" if self.count == 1 else "the first "
         at = f", {first}at {point_text(self.places[0])}" if self.places else ""
-        moved = f"{self.volume:.3g}" if self.volume else "no volume"
+        moved = f"at most {self.volume:.3g} of volume" if self.volume else "no volume"
+        if self.kind == "filled":
+            choice = f"up to {self.volume:.3g} of volume depends on how" if self.volume else "flat"
+            return f"{counted(self.count, single, several)}{at}; {choice}"
         return f"{counted(self.count, single, several)}{at}; {moved} moved"
 
 
@@ -129,11 +133,22 @@ def mend(
         raise MeshError(message)
     if not mended.is_closed:
         raise MeshError(open_edges_sentence(mended, _instead(mended, holes)))
+    if not len(mended.triangles):
+        raise MeshError(_nothing_left(mesh, changes))
     mended, turned = _oriented(mended)
     _refuse_unbalanced(mended)
     fitness.require_inside(mended, rule)
     fitness.mark_warned(mended)  # the changes say the same
     return Mended(mended, changes + turned)
+
+
+def _nothing_left(mesh: Mesh, changes: tuple[Change, ...]) -> str:
+    """Return why a mesh has no triangle after some changes."""
+    if not changes:
+        return f"{mesh.name} has no triangles, so it encloses nothing"
+    if changes[0].kind == "welded":
+        return f"{mesh.name} has no triangles left after the weld: use a smaller tolerance"
+    return f"{mesh.name} encloses nothing: all its triangles are folded onto others"
 
 
 def _instead(mesh: Mesh, holes: int | None) -> str:

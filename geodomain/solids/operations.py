@@ -9,13 +9,13 @@ from typing import Literal, Unpack, get_args
 import numpy as np
 
 from geodomain.compute.data import Bools, Floats
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, counted
 from geodomain.inputs import MeshesLike, MeshLike, as_mesh, as_meshes
 from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains
 from geodomain.query.surfaces import Extend, sides
-from geodomain.settings import read_keywords, with_keywords
+from geodomain.settings import Rule, read_keywords, with_keywords
 from geodomain.solids.bodies import (
     Body,
     Operation,
@@ -28,7 +28,7 @@ from geodomain.solids.bodies import (
     wall_error,
 )
 from geodomain.solids.mending import Change, Mended, mend, point_text
-from geodomain.solids.proof import prove
+from geodomain.solids.proof import prove, wrong_result
 from geodomain.solids.results import SolidInput, SolidResult
 from geodomain.solids.settings import SolidKeywords, SolidSettings
 from geodomain.solids.surfaces import (
@@ -45,6 +45,16 @@ from geodomain.volumes.distance import distances
 
 # A proof allows labels to differ at this multiple of the distance by which a wall may be off.
 _SLACK = 10
+# What the result of an operation is called in messages.
+_NOUNS = {
+    "union": "the union",
+    "intersection": "the intersection",
+    "difference": "the difference",
+    "clip": "the clipped solid",
+    "between": "the solid between the surfaces",
+    "extrude": "the prism",
+    "repair": "the repaired solid",
+}
 Side = Literal["above", "below"]
 
 
@@ -194,7 +204,7 @@ def _operate(
     settings = read_keywords(SolidSettings, keywords, SolidKeywords)
     least = 1 if operation == "union" else 2
     if len(solids) < least:
-        message = f"a {operation} needs at least {least} solids, not {len(solids)}"
+        message = f"the {operation} needs at least {counted(least, 'solid')}, not {len(solids)}"
         raise TypeError(message)
     operands = [solid_operand(as_mesh(solid), settings) for solid in solids]
     return operate(operation, operands, settings)
@@ -254,12 +264,15 @@ def clip(
     if sum(each is not None for each in (above, below, box)) != 1:
         message = "clip needs one of above=, below= and box="
         raise TypeError(message)
-    operand = solid_operand(as_mesh(solid), own)
-    if box is not None:
-        return operate("intersection", [operand, _box(box)], own, name="clip")
     if extend not in get_args(Extend):
         message = f"extend is {extend!r}; it can be 'unassigned' or 'nearest'"
         raise ValueError(message)
+    if box is not None and extend != "unassigned":
+        message = "a box has no rim: extend= is for above= and below="
+        raise TypeError(message)
+    operand = solid_operand(as_mesh(solid), own)
+    if box is not None:
+        return operate("intersection", [operand, _box(box, operand.mesh)], own, name="clip")
     side: Side = "below" if below is not None else "above"
     tiles = as_meshes(below if below is not None else above)  # type: ignore[arg-type]
     surface, changes = surface_of(tiles, tiles[0].name)
@@ -342,11 +355,21 @@ def box(low: Sequence[float], high: Sequence[float]) -> Mesh:
     return box_mesh(corners[0], corners[1])
 
 
-def _box(corners: Sequence[Sequence[float]]) -> Operand:
+def _box(corners: Sequence[Sequence[float]], solid: Mesh) -> Operand:
+    """Return a box as an operand.
+
+    The tolerance grows with the coordinates, so the box is cut where it extends beyond the solid by
+    more than the solid's size.
+    """
     if len(corners) != 2:
         message = f"box= is two corners, the lowest and the highest, not {len(corners)}"
         raise ValueError(message)
     mesh = box(*corners)
+    size = np.ptp(solid.bounds, axis=0).max()
+    low, high = solid.bounds + np.array([[-size], [size]])
+    low, high = np.maximum(mesh.bounds[0], low), np.minimum(mesh.bounds[1], high)
+    if (low < high).all():
+        mesh = box_mesh(low, high)
 
     def inside(points: Floats) -> Bools:
         return contains(mesh, points)
@@ -379,7 +402,14 @@ def _refuse_beyond(operand: Operand, surface: Mesh) -> None:
     footprint = footprint_between(surface, *levels)
     origin = exact_origin([operand.mesh, footprint])
     body, _ = body_of(operand.mesh, "parity", origin)
-    column, _ = body_of(footprint, "parity", origin)
+    column, changes = body_of(footprint, "parity", origin)
+    overlap = next((change for change in changes if change.kind == "united"), None)
+    if overlap is not None:
+        message = (
+            f"{surface.name} has parts that overlap in plan, near "
+            f"{point_text(overlap.places[0][:2])}: cut them so that they meet only along their rims"
+        )
+        raise MeshError(message)
     beyond = combine("difference", [body, column], [operand.name, footprint.name], "parity")
     distance = _SLACK * wall_error([body, column, beyond], [operand.mesh, footprint])
     if beyond.solid.is_empty() or beyond.solid.volume() <= distance * beyond.solid.surface_area():
@@ -420,11 +450,19 @@ def operate(
     bodies, inputs = list[Body](), list[SolidInput]()
     for operand in operands:
         body, changes = body_of(operand.mesh, rule if operand.is_solid else "parity", origin)
+        _refuse_hollow(operand, body, rule)
         bodies.append(body)
         inputs.append(_input(operand, body, changes))
     body = combine(operation, bodies, [operand.name for operand in operands], rule)
     distance = wall_error([*bodies, body], meshes)
-    mesh = mesh_of(body, origin, f"the {name or operation}", distance)
+    mesh = mesh_of(body, origin, _NOUNS[name or operation], distance)
+    new = _new_vertices(mesh, meshes)
+    offset = _largest_offset(new, meshes)
+    crossing = "" if body.crossing is None else _crossing_text(inputs)
+    if offset > _SLACK * distance:
+        raise wrong_result(
+            mesh, f"has a corner {offset:.2g} from the walls of the inputs", crossing
+        )
     proof = prove(
         mesh,
         lambda points: _expected(operation, operands, points),
@@ -433,10 +471,9 @@ def operate(
         rule=rule,
         distance=_SLACK * distance,
         points=settings.points,
-        reason="" if body.crossing is None else _crossing_text(inputs),
+        reason=crossing,
     )
-    _refuse_empty(mesh, operands)
-    new = _new_vertices(mesh, meshes)
+    _refuse_empty(mesh, operation, operands, distance)
     return SolidResult(
         operation=name or operation,
         mesh=mesh,
@@ -447,7 +484,7 @@ def operate(
         new=len(new),
         tolerance=tolerance_of([*bodies, body]),
         distance=distance,
-        offset=_largest_offset(new, meshes),
+        offset=offset,
         proof=proof,
     )
 
@@ -477,11 +514,24 @@ def _input(operand: Operand, body: Body, changes: tuple[Change, ...]) -> SolidIn
     return SolidInput(operand.name, operand.triangles, volume, body.crossing, changes)
 
 
-def _refuse_empty(mesh: Mesh, operands: Sequence[Operand]) -> None:
+def _refuse_hollow(operand: Operand, body: Body, rule: Rule) -> None:
+    """Refuse an input that encloses nothing."""
+    if body.solid.is_empty():
+        message = f"{operand.name} encloses nothing by rule {rule!r}"
+        raise MeshError(message)
+
+
+def _refuse_empty(
+    mesh: Mesh, operation: Operation, operands: Sequence[Operand], distance: float
+) -> None:
+    """Refuse a result without volume."""
     if len(mesh.triangles):
         return
-    names = " and ".join(operand.name for operand in operands)
-    message = f"{mesh.name} of {names} has no volume: nothing is left"
+    first, *others = (operand.mesh.name for operand in operands)
+    rest = " and ".join(others)
+    message = f"{first} and {rest} have no volume in common that is thicker than {distance:.2g}"
+    if operation != "intersection":
+        message = f"nothing of {first} that is thicker than {distance:.2g} is outside {rest}"
     raise MeshError(message)
 
 

@@ -50,9 +50,10 @@ class Proof:
     def __str__(self) -> str:
         """Say how many labels differ."""
         near = f", {self.near:,} within this distance" if self.near else ""
+        where = f" farther than {self.distance:.2g} from a wall{near}" if self.distance else ""
         return (
-            f"{self.points:,} random points labelled by the result and by the rule on the inputs: "
-            f"{self.wrong:,} differ farther than {self.distance:.2g} from a wall{near}"
+            f"proof: {self.points:,} random points labelled by the result and by the rule on the "
+            f"inputs: {self.wrong:,} differ{where}"
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -107,13 +108,18 @@ def prove(
     wrong = differs[far > distance]
     if len(wrong):
         first = places[wrong[np.lexsort(places[wrong].T[::-1])[0]]]
-        message = (
-            f"{result.name} is wrong at {counted(len(wrong), 'point')} of {points:,}, the first "
-            f"{point_text(first)}, and is not written: "
-            + (f"{reason}; remove the crossing" if reason else "please report these wireframes")
+        fault = (
+            f"is wrong at {counted(len(wrong), 'point')} of {points:,}, the first "
+            f"{point_text(first)}"
         )
-        raise MeshError(message)
+        raise wrong_result(result, fault, reason)
     return Proof(points, len(wrong), len(differs), distance, int(inside.sum()))
+
+
+def wrong_result(result: Mesh, fault: str, reason: str) -> MeshError:
+    """Return the error for a result that is wrong; `reason` is a likely reason, or empty."""
+    remedy = f"{reason}; remove the crossing" if reason else "please report these wireframes"
+    return MeshError(f"{result.name} {fault}, and is not written: {remedy}")
 
 
 def _inside(mesh: Mesh, points: Floats, rule: Rule) -> Bools:

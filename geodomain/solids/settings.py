@@ -7,7 +7,7 @@ from typing import TypedDict, get_args
 
 from geodomain.settings import LENGTH, Rule, one_of, require_values, setting, whole
 
-PROOF_POINTS = 100_000
+PROOF_POINTS, FEWEST_POINTS = 100_000, 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,9 @@ class SolidSettings:
     )
     points: int = setting(
         PROOF_POINTS,
-        whole(0),
-        "Number of random points at which the result is compared with the inputs.",
+        whole(FEWEST_POINTS),
+        "Number of random points that prove the result: their labels by the result and by the "
+        "inputs must agree.",
         hashed=True,
         metavar="N",
     )

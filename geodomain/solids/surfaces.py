@@ -10,6 +10,7 @@ import numpy as np
 from geodomain.compute.data import Floats, Ints
 from geodomain.compute.meshes import projection_signs
 from geodomain.errors import MeshError
+from geodomain.mesh import fitness
 from geodomain.mesh.components import shells
 from geodomain.mesh.edges import edge_table
 from geodomain.mesh.mesh import Mesh, normals
@@ -45,8 +46,8 @@ def surface_of(tiles: Sequence[Mesh], name: str) -> tuple[Mesh, tuple[Change, ..
     mended, changes = mend_surface(joined)
     if mended.is_closed:
         message = (
-            f"{name} is closed: a solid cannot be clipped above or below it; use subtract or "
-            "intersect"
+            f"{name} is a closed solid, not a surface: give an open surface, or combine solids "
+            "with union, intersect or subtract"
         )
         raise MeshError(message)
     if not projection_signs(mended.vertices, mended.triangles).any():
@@ -198,7 +199,9 @@ def space_below(surface: Mesh, level: float) -> Mesh:
 def space_above(surface: Mesh, level: float) -> Mesh:
     """Return the space above a surface, up to a level above all of it, as a closed mesh."""
     prism = _prism(surface, level, f"the space above {surface.name}")
-    return Mesh(prism.vertices, prism.triangles[:, ::-1], name=prism.name)
+    turned = Mesh(prism.vertices, prism.triangles[:, ::-1], name=prism.name)
+    fitness.mark_warned(turned)
+    return turned
 
 
 def footprint_between(surface: Mesh, low: float, high: float) -> Mesh:
@@ -226,7 +229,9 @@ def _prism(surface: Mesh, level: float, name: str, top: float | None = None) -> 
     triangles: Ints = np.concatenate(
         [table.triangles, table.triangles[:, ::-1] + count, walls, more_walls]
     )
-    return Mesh(np.concatenate([roof, floor]), triangles, name=name)
+    prism = Mesh(np.concatenate([roof, floor]), triangles, name=name)
+    fitness.mark_warned(prism)  # what it touches or overlaps is as in the surface
+    return prism
 
 
 def box_mesh(low: Floats, high: Floats, name: str = "the box") -> Mesh:
@@ -255,3 +260,18 @@ def prism_of_ring(ring: Floats, low: float, high: float, name: str) -> Mesh:
     )
     surface = Mesh(flat, top if area > 0 else top[:, ::-1], name=name)
     return _prism(surface, low, name)
+
+
+def tunnel_of_ring(ring: Floats) -> Mesh:
+    """Return the walls over an outline, laid down, as an open mesh.
+
+    The outline's x and y are the tunnel's y and z, and the tunnel is 2 long. A vertical line in the
+    middle of it crosses the walls as often as a line along y crosses the outline, so that parity
+    tells which points are inside the outline.
+    """
+    count = len(ring)
+    start = np.arange(count)
+    end = (start + 1) % count
+    lengths = np.repeat([-1.0, 1.0], count)
+    walls = np.stack([start, end, start + count, end, end + count, start + count], axis=1)
+    return Mesh(np.column_stack([lengths, np.tile(ring, (2, 1))]), walls.reshape(-1, 3))

@@ -54,10 +54,10 @@ def test_operations(words: tuple[str, ...], expected: float, folder: Path) -> No
 
 def test_json(folder: Path) -> None:
     result = run_command(
-        "solids", "union", "a.ply", "b.ply", "-o", "o.obj", "--json", "--points=99"
+        "solids", "union", "a.ply", "b.ply", "-o", "o.obj", "--json", "--points=1000"
     )
     plain = json.loads(result.stdout)
-    assert plain["volume"] == 15 and plain["proof"]["points"] == 99
+    assert plain["volume"] == 15 and plain["proof"]["points"] == 1000
     assert plain["new"] == 6 and plain["unchanged"] == 14 and plain["output"] == "o.obj"
 
 
@@ -97,11 +97,22 @@ def test_split_and_volumes(folder: Path) -> None:
     assert [volume(f"body_{n}.ply") for n in (1, 2)] == [8, 1]
     run_command("solids", "split", "two.ply", "-o", "bodies.dxf")
     assert len(geodomain.read_meshes("bodies.dxf")) == 2
+    copy = geodomain.read_mesh("a.ply")
+    geodomain.write_mesh(Mesh(copy.vertices, [*copy.triangles, copy.triangles[0]]), "copy.ply")
+    result = run_command("solids", "split", "copy.ply", "-o", "one.ply")
+    assert "1 copy of a triangle dropped" in result.stderr and "0 differ" in result.stderr
+    result = run_command("solids", "split", "copy.ply", "-o", "two.obj", "--json")
+    assert json.loads(result.stdout)["repair"]["inputs"][0]["changes"][0]["kind"] == "duplicate"
+    assert "1 copy of a triangle" in run_command("solids", "volumes", "copy.ply", "b.ply").stdout
     result = run_command("solids", "volumes", "a.ply", "b.ply", "-o", "volumes.csv")
     lines = Path("volumes.csv").read_text().splitlines()
     assert lines[0] == "solid,a.ply,b.ply,in no other" and len(lines) == 3
     assert np.isclose([float(cell) for cell in lines[2].split(",")[1:]], [1, 8, 7]).all()
     assert "shared volumes" in result.stdout
+    Path("b").mkdir()
+    geodomain.write_mesh(geodomain.read_mesh("b.ply"), "b/a.ply")
+    run_command("solids", "volumes", "a.ply", "b/a.ply", "-o", "alike.csv")
+    assert Path("alike.csv").read_text().startswith("solid,a.ply,a.ply (2),in no other\na.ply,8")
     plain = json.loads(run_command("solids", "volumes", "a.ply", "b.ply", "--json").stdout)
     assert plain["methods"] == [["triangles", "boolean"], ["boolean", "triangles"]]
 
@@ -112,6 +123,21 @@ WRONG = {
     ("subtract", "a.ply", "-o", "o.ply"): (2, "at least two solids"),
     ("clip", "a.ply", "-o", "o.ply"): (2, "one of --above, --below and --box"),
     ("clip", "a.ply", "--box", "1,2,3", "-o", "o.ply"): (2, "X1,Y1,Z1,X2,Y2,Z2"),
+    ("clip", "a.ply", "--box", "nan,0,0,2,2,2", "-o", "o.ply"): (2, "X1,Y1,Z1,X2,Y2,Z2"),
+    ("clip", "a.ply", "--box", "0,0,0,2,2,inf", "-o", "o.ply"): (2, "X1,Y1,Z1,X2,Y2,Z2"),
+    ("clip", "a.ply", "--box", "0,0,0,2,2,2", "--extend", "nearest", "-o", "o.ply"): (
+        2,
+        "a box has no rim",
+    ),
+    ("clip", "a.ply", "--below", "b.ply", "-o", "o.ply"): (3, "is a closed solid, not a surface"),
+    ("between", "a.ply", "slope.ply", "-o", "o.ply"): (3, "is a closed solid, not a surface"),
+    ("extrude", "a.ply", "--from", "0", "--to", "1", "-o", "o.ply"): (
+        3,
+        "is a closed solid, not a surface",
+    ),
+    ("extrude", "back.csv", "--from", "0", "--to", "1", "-o", "o.ply"): (3, "encloses nothing"),
+    ("union", "a.ply", "--weld", "9", "-o", "o.ply"): (3, "no triangles left after the weld"),
+    ("union", "a.ply", "--points", "0", "-o", "o.ply"): (2, "x>=1000"),
     ("clip", "far.ply", "--below", "slope.ply", "-o", "o.ply"): (3, "is not above or below"),
     ("extrude", "ring.csv", "--from", "1", "--to", "1", "-o", "o.ply"): (2, "is not below"),
     ("extrude", "words.csv", "--from", "0", "--to", "1", "-o", "o.ply"): (
@@ -122,7 +148,7 @@ WRONG = {
     ("extrude", "bow.csv", "--from", "0", "--to", "1", "-o", "o.ply"): (3, "crosses itself near"),
     ("union", "a.ply", "b.ply", "-o", "a.ply", "--overwrite"): (3, "a.ply is the input"),
     ("union", "thirds.ply", "-o", "o.stl"): (3, "STL has single precision"),
-    ("intersect", "a.ply", "far.ply", "-o", "o.ply"): (3, "has no volume"),
+    ("intersect", "a.ply", "far.ply", "-o", "o.ply"): (3, "have no volume in common"),
     ("union", "a.ply", "b.ply", "-o", "o.xyz"): (3, "no extension"),
     ("union", "a.ply", "--fill", "2", "-o", "o.ply"): (2, "x>=3"),
     ("repair", "a.ply", "b.ply", "-o", "o.ply"): (2, "repair one at a time"),
@@ -136,6 +162,7 @@ def test_errors_are_one_sentence_and_write_nothing(words: tuple[str, ...], folde
     Path("words.csv").write_text("A,B\n1,2\n")
     Path("bad.csv").write_text("X,Y\n1,2\n3,q\n4,4\n")
     Path("bow.csv").write_text("X,Y\n0,0\n4,4\n4,0\n0,4\n")
+    Path("back.csv").write_text("X,Y\n0,0\n4,0\n4,4\n4,0\n")
     before = Path("a.ply").read_bytes()
     code, text = WRONG[words]
     result = run_command("solids", *words, code=code)

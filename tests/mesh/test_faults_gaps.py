@@ -14,9 +14,10 @@ from surfaces import MINE, divided_roof, hairline, lidless, small_meshes
 from geodomain import Mesh
 from geodomain.mesh import repair
 from geodomain.mesh.edges import edge_table
+from geodomain.mesh.open_edges import open_edges_sentence, t_junctions
 from geodomain.mesh.open_edges import smallest_gap as gap_beside
-from geodomain.mesh.open_edges import t_junctions
 from geodomain.mesh.repair import closest_pair, near_pairs, separations
+from geodomain.synthetic import star_shaped_orebody
 
 
 def smallest_gap(table) -> float | None:
@@ -107,6 +108,20 @@ def test_a_hairline_is_measured_at_mine_coordinates():
 
 coordinate = st.integers(-30, 30).map(lambda i: i * 0.1)
 clouds = st.lists(st.tuples(*[coordinate] * 3), min_size=2, max_size=40, unique=True)
+
+
+def test_a_weld_is_advised_where_the_smallest_gap_is_far_narrower_than_most():
+    # Each triangle has its own corners, moved at random by 1e-10 to 1e-7.
+    body = star_shaped_orebody(frequency=4, radii=(40, 30, 20))
+    corners = body.vertices[body.triangles].reshape(-1, 3)
+    random = np.random.default_rng(7)
+    sizes = 10 ** random.uniform(-10, -7, (len(corners), 1))
+    corners = corners + random.normal(size=corners.shape) * sizes
+    soup = Mesh(corners, np.arange(len(corners)).reshape(-1, 3), name="soup")
+    sentence = open_edges_sentence(soup)
+    assert "Close it with geodomain.weld(mesh, " in sentence
+    tolerance = float(sentence.split("weld(mesh, ")[1].split(")")[0])
+    assert repair.weld(soup, tolerance).mesh.is_closed
 
 
 def all_pairs(points) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -32,6 +32,16 @@ def test_rings_of_rings_are_inside_and_outside_in_turn() -> None:
     assert solids.extrude(rings, 0, 2).volume == pytest.approx(2 * (81 - 49 + 25))
 
 
+def test_an_outline_that_touches_itself_at_a_corner() -> None:
+    bow = [(0, 0), (2, 2), (4, 0), (4, 4), (2, 2), (0, 4)]
+    assert solids.extrude(bow, 0, 3).volume == pytest.approx(24)
+
+
+def test_an_outline_without_area() -> None:
+    with pytest.raises(MeshError, match="ring 1 of the outline encloses no area"):
+        solids.extrude([(0, 0), (4, 4), (8, 8)], 0, 3)
+
+
 def test_outlines_from_files(tmp_path: Path) -> None:
     table = tmp_path / "lease.csv"
     table.write_text("\ufeffEasting;Northing;RL\n" + "".join(f"{x};{y};0\n" for x, y in L_SHAPE))
@@ -65,7 +75,9 @@ def test_a_body_is_an_outer_shell_with_its_voids() -> None:
         np.concatenate([each.triangles + 8 * n for n, each in enumerate(boxes)]),
         name="all",
     )
-    bodies = solids.split(mesh)
+    result = solids.split(mesh)
+    bodies = result.bodies
+    assert result.repair.proof.wrong == 0 and "all 1: 24 triangles, volume 386" in str(result)
     assert [geodomain.check(body).signed_volume for body in bodies] == [729 - 343, 8, 4]
     assert [body.name for body in bodies] == ["all 1", "all 2", "all 3"]
     vertices = {tuple(row) for body in bodies for row in body.vertices.tolist()}

@@ -53,7 +53,9 @@ def test_labels_are_those_of_the_rule_and_volumes_add_up(a: Mesh, b: Mesh) -> No
         try:
             result = function(a, b)
         except MeshError as error:
-            assert "has no volume" in str(error) and not inside.any()
+            message = str(error)
+            assert "no volume in common" in message or "nothing of" in message
+            assert not inside.any()
             continue
         assert (geodomain.contains(result.mesh, points) == inside).all()
         assert result.mesh.is_closed and result.mesh.is_balanced
@@ -100,6 +102,7 @@ def test_shells_that_overlap_are_resolved_by_the_rule() -> None:
     )
     assert by_parity.volume == pytest.approx(14) and by_winding.volume == pytest.approx(15)
     assert by_parity.changes[-1].kind == "united" and by_parity.changes[-1].count == 1
+    assert by_parity.changes[-1].places == ((1.5, 1.5, 1.5),)
     report = geodomain.check(by_winding.mesh)
     assert report.overlapping_shells == 0 and report.fit
 
@@ -115,6 +118,49 @@ def test_three_shells_with_common_space_and_a_void() -> None:
     # By parity: in 1 or 3 shells, without the void. x: [0,1] 1, [1,2] 2, [2,4] 3, [4,5] 2, [5,6] 1.
     assert solids.union(mesh).volume == pytest.approx(16 * 4 - 1)
     assert solids.union(mesh, rule="winding").volume == pytest.approx(16 * 6)
+
+
+@pytest.mark.parametrize("rule", ["parity", "winding"])
+def test_many_shells_that_overlap(rule: str) -> None:
+    random = np.random.default_rng(2)
+    corners = random.integers(0, 9, (40, 3)) + random.integers(0, 2, (40, 3)) / 4
+    parts = [box(corner, corner + random.integers(1, 4, 3)) for corner in corners]
+    parts[30:] = [Mesh(part.vertices, part.triangles[:, ::-1]) for part in parts[30:]]
+    mesh = Mesh(
+        np.concatenate([part.vertices for part in parts]),
+        np.concatenate([part.triangles + 8 * n for n, part in enumerate(parts)]),
+    )
+    cells = np.stack(np.meshgrid(*[np.arange(0.125, 13, 0.25)] * 3), axis=-1).reshape(-1, 3)
+    with pytest.warns(geodomain.GeodomainWarning, match="overlapping shells"):
+        inside = geodomain.contains(mesh, cells, rule=rule)
+    assert solids.union(mesh, rule=rule).volume == pytest.approx(inside.sum() / 64)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bodies_that_touch_along_an_edge_stay_apart(seed: int) -> None:
+    # Two wedges, opposite each other, have an edge in common, and their walls are in two planes.
+    random = np.random.default_rng(seed)
+    a, b = random.uniform(1, 3, (2, 2)) * [[1, 1], [-1, 1]]
+    wedges = [
+        solids.extrude([[0, 0], a, b], 0, 3).mesh,
+        solids.extrude([[0, 0], -a, -b], 0, 3).mesh,
+    ]
+    triangles = np.r_[wedges[0].triangles, wedges[1].triangles + len(wedges[0].vertices)]
+    both = Mesh(
+        np.r_[wedges[0].vertices, wedges[1].vertices], random.permutation(triangles), name="both"
+    )
+    result = solids.union(both)
+    assert result.volume == pytest.approx(wedges[0].volume + wedges[1].volume)
+
+
+def test_a_ring_whose_ends_touch_along_an_edge() -> None:
+    # One shell: a chain of boxes around a hole, of which the first and the last share an edge.
+    cells = [(1, 0), (0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1)]
+    ring = solids.union(*(box((x, y, 0), (x + 1, y + 1, 1)) for x, y in cells)).mesh
+    assert geodomain.check(ring).nonmanifold_edges == 1
+    result = solids.subtract(ring, box((1.5, -1, -1), (4, 0.5, 9)))
+    assert result.volume == pytest.approx(7 - 0.25)
+    assert solids.union(ring, ring).volume == pytest.approx(7)
 
 
 def test_a_void_is_kept_and_a_void_that_faces_outwards_is_turned() -> None:
@@ -143,6 +189,13 @@ def test_a_surface_clips_a_solid_without_being_closed() -> None:
     side = geodomain.sides(ground, points)
     for part, value in zip(parts, (-1, 1), strict=True):
         assert (geodomain.contains(part.mesh, points) == (side == value)).all()
+
+
+def test_tiles_that_overlap_are_refused() -> None:
+    west = Mesh([[0, 0, 0], [6, 0, 0], [6, 9, 0], [0, 9, 0]], [[0, 1, 2], [0, 2, 3]], name="west")
+    east = Mesh(west.vertices + np.array([4, 0, 2]), west.triangles, name="east")
+    with pytest.raises(MeshError, match=r"west has parts that overlap in plan, near \(5, 4\.5\)"):
+        solids.clip(box((1, 1, -3), (9, 8, 3)), below=[west, east])
 
 
 @pytest.mark.parametrize("turn", [1, -1])
@@ -217,13 +270,21 @@ def test_between_two_surfaces_that_cross() -> None:
     assert solids.between(slope, flat).volume == pytest.approx(4)  # a wedge from x = 2
     assert solids.between(flat, slope).volume == pytest.approx(4)
     far = Mesh(flat.vertices + np.array([10, 0, -3]), flat.triangles, name="far")
-    with pytest.raises(MeshError, match="has no volume"):
+    with pytest.raises(MeshError, match="the space below flat and the space above far have no"):
         solids.between(flat, far)
 
 
 def test_a_box_clips() -> None:
     result = solids.clip(box((0, 0, 0), (2, 2, 2)), box=((1, 1, 1), (9, 9, 9)))
     assert result.volume == 1 and result.operation == "clip"
+
+
+def test_a_box_that_is_far_larger_than_the_solid_costs_no_precision() -> None:
+    body = ore()
+    near = solids.clip(body, box=(MINE - 99, MINE + np.array([99, 99, 0])))
+    wide = solids.clip(body, box=((0, 0, -1e5), (1e8, 1e8, MINE[2])))
+    assert wide.volume == pytest.approx(near.volume) and wide.distance < 1e-8
+    assert wide.unchanged == near.unchanged
 
 
 def test_identities_of_many_pairs_at_mine_coordinates() -> None:
@@ -248,13 +309,19 @@ def test_misuse() -> None:
     cube = box((0, 0, 0), (1, 1, 1))
     with pytest.raises(TypeError, match="at least 2 solids"):
         solids.intersect(cube)
+    with pytest.raises(MeshError, match="none has no triangles, so it encloses nothing"):
+        solids.union(cube, Mesh(np.empty((0, 3)), np.empty((0, 3), np.int32), name="none"))
+    with pytest.raises(ValueError, match="points"):
+        solids.union(cube, points=0)
+    with pytest.raises(TypeError, match="a box has no rim"):
+        solids.clip(cube, box=([0, 0, 0], [1, 1, 1]), extend="nearest")
     with pytest.raises(TypeError, match="one of above=, below= and box="):
         solids.clip(cube)
     with pytest.raises(TypeError, match="did you mean 'rule'"):
         solids.union(cube, rules="parity")  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="rule is 'odd'"):
         solids.union(cube, rule="odd")  # type: ignore[arg-type]
-    with pytest.raises(MeshError, match="is closed: a solid cannot be clipped"):
+    with pytest.raises(MeshError, match="is a closed solid, not a surface"):
         solids.clip(cube, below=cube)
     with pytest.raises(ValueError, match="lowest and a highest corner"):
         solids.box([1, 1, 1], [0, 2, 2])
