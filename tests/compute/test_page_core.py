@@ -33,7 +33,8 @@ from geodomain.compute import cpu, native
 from geodomain.domains.domain import Domain
 from geodomain.labelling.labeller import Labeller
 from geodomain.synthetic.deposit import deposit
-from geodomain.volumes.tonnage import Tonnage, Wanted, nearest_float
+from geodomain.volumes.exact_sums import nearest_float
+from geodomain.volumes.tonnage import Tonnage, Wanted
 
 VIEWER = Path(reporting.__file__).parent / "viewer"
 CORE = VIEWER / "core.wasm"
