@@ -37,7 +37,7 @@ _COMMANDS = {
     "plot": ("pictures", "Draw sections through a labelled block model."),
     "report": ("pictures", "Write a labelled block model as a page for the browser."),
     "compare": ("models", "Compare two labellings of one block model."),
-    "diff": ("changes", "Explain the difference of two models, wireframes or lists of domains."),
+    "diff": ("changes", "Explain how two models, wireframes or lists of domains differ."),
     "demo": ("demo", "Make a synthetic deposit and label it."),
     "devices": ("devices", "List the CPU and the GPUs, and which of them would be used."),
     "intersect": ("segments", "Find where line segments cross a surface."),

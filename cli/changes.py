@@ -46,8 +46,8 @@ def _weighted(value: str) -> tuple[str, str]:
 @click.argument("model", metavar="MODEL")
 @options.size_option("Size of the new blocks; one number means the same size in x, y and z.")
 @options.count_option(
-    "Number of new blocks along each axis, from --origin. What lies outside is added up apart.  "
-    "[default: as many as contain MODEL]"
+    "Number of new blocks along each axis, from --origin, which is then the lower corner of the "
+    "new model. What lies outside is summed separately.  [default: enough to contain MODEL]"
 )
 @density_option("Column of densities, averaged by volume, or one number for all blocks.")
 @click.option(
@@ -63,14 +63,14 @@ def _weighted(value: str) -> tuple[str, str]:
     "--sum",
     multiple=True,
     metavar="COLUMN",
-    help="Divide the amounts of blocks, such as tonnes, by volume, and add them up. May be "
-    "repeated.",
+    help="Add up a column of amounts of whole blocks, such as tonnes. The amount of a block that "
+    "is cut is divided among the new blocks by volume. May be repeated.",
 )
 @click.option(
     "--dominant",
     multiple=True,
     metavar="COLUMN",
-    help="Give each new block the text that has most of its volume; of texts with equal volumes, "
+    help="Give each new block the text with the largest volume in it; of texts with equal volumes, "
     "the first in alphabetical order. May be repeated.",
 )
 @click.option(
@@ -82,7 +82,7 @@ def _weighted(value: str) -> tuple[str, str]:
 )
 @cutoff_option(
     "Also report dilution and ore loss at each cut-off, such as AU=0.5,1: the tonnes and metal "
-    "that change sides. With a single --mean its name may be left out."
+    "that change sides. With a single --mean, the column may be left out."
 )
 @click.option(
     "--cutoff-table", metavar="OUT", help="CSV, Parquet or .xlsx file of dilution and ore loss."
@@ -92,15 +92,15 @@ def _weighted(value: str) -> tuple[str, str]:
     type=click.Choice(["keep", "refuse"]),
     default="keep",
     show_default=True,
-    help="What to do with blocks that lack a density, a value of --mean or --sum, or a weight: "
-    "leave them out of this mean or sum and count them, or end with an error.",
+    help="What to do with blocks that lack a density, a value of --mean or --sum, or a weight. "
+    "keep: leave them out of that mean or sum, and count them. refuse: end with an error.",
 )
 @options.output_option("OUT", "New model, such as .csv, .parquet, .vti or .omf.", required=True)
 @options.overwrite_option
 @options.table_options
 @options.settings_options(
     PlaceSettings,
-    origin="A corner of a new block; others lie whole blocks away. With --rotation: world "
+    origin="A corner of any new block; the others follow from it. With --rotation: world "
     "coordinates of the centre of the rotation, as for 'geodomain label'.  [default: the lower "
     "corner of MODEL]",
 )
@@ -113,11 +113,13 @@ def regularise(
 
     MODEL is a regular or sub-blocked model with sizes, in any format that `geodomain label` reads.
     Each block is divided exactly among the new blocks that it overlaps, so volume, tonnes and
-    metal are conserved. The new lattice lies along the axes of MODEL and contains it. --origin is a
-    corner of a new block; with --rotation it is the origin of the rotation, as for `label`.
+    metal are conserved. The new lattice has the axes of MODEL and, without --count, contains MODEL.
+    --origin is a corner of any new block; with --rotation it is the centre of the rotation, as for
+    `label`.
 
-    The new model has the columns x, y, z, dx, dy, dz, then filled: the share of the new block in
-    blocks of MODEL, then the columns that the options name. New blocks outside MODEL are left out.
+    The new model has the columns x, y, z, dx, dy and dz; filled, the share of the new block that
+    lies in blocks of MODEL; and the columns that the options name. New blocks outside MODEL are
+    left out.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 130 interrupted.
     """
@@ -168,30 +170,31 @@ Example:
     multiple=True,
     required=True,
     metavar="PERIOD=PATH",
-    help="A period and a wireframe that is mined in it: a closed one is a solid, such as a stope; "
-    "everything above an open one is mined, such as the survey of a pit. Repeat it for each period "
-    "and wireframe. Periods that are dates, such as 2026-01, are sorted; a date in another form "
-    "is an error; other names are in the order of the options.",
+    help="A period, and a wireframe of what is mined in it. A closed wireframe is a solid, such as "
+    "a stope: its inside is mined. An open wireframe is a surface, such as the survey of a pit: "
+    "everything above it is mined. Repeat it for each period and wireframe. Periods that are "
+    "dates, such as 2026-01, are sorted; a date in another form is an error; other names keep the "
+    "order of the options.",
 )
 @click.option(
     "--initial",
     multiple=True,
     metavar="PATH",
-    help="The ground before the first period: topography or an earlier survey, and voids. What is "
-    "above these surfaces and inside these solids is gone. May be repeated.  [default: all ground "
-    "of MODEL is there]",
+    help="The state before the first period: topography or an earlier survey, and voids. What is "
+    "above these surfaces or inside these solids is not in situ. May be repeated.  [default: all "
+    "of MODEL is in situ]",
 )
 @click.option(
     "--design",
     multiple=True,
     metavar="PATH",
-    help="What was to be mined: solids, or surfaces with everything above them. Also report "
-    "overbreak and underbreak. May be repeated.",
+    help="What was to be mined: solids, or surfaces with everything above them. The result then "
+    "has overbreak and underbreak. May be repeated.",
 )
 @click.option(
     "--at",
     metavar="DATE",
-    help="Leave out periods that end after this date; or the name of the last period.",
+    help="The last period: its name, or a date. Periods that end later are left out.",
 )
 @options.column_option("Label column.  [default: domain, if there is such a column]")
 @options.solid_option(
@@ -204,7 +207,7 @@ Example:
 @grade_option("Column of a grade; may be repeated.")
 @bench_option(
     "Report by bench as well. Benches are HEIGHT high and named by their base; blocks that span "
-    "two benches are cut there, and each piece is measured."
+    "several benches are cut at the levels between them, and each piece is measured."
 )
 @cutoff_option()
 @grade_unit_option()
@@ -222,15 +225,16 @@ Example:
 def deplete(
     model: str, mined: tuple[tuple[str, str], ...], as_json: bool, quiet: bool, **arguments: Any
 ) -> None:
-    """Add up what is mined of MODEL in each period, and what remains, by domain and bench.
+    """Add up what is mined from MODEL in each period, and what remains, by domain and bench.
 
-    MODEL is a block model with sizes in any format that `geodomain label` reads. Ground belongs to
-    the first period that mines it. Shares of blocks are computed from the wireframes, without
-    sampling, and sums are exact: mined + remaining = in situ.
+    MODEL is a block model with sizes, in any format that `geodomain label` reads. Ground belongs to
+    the first period that mines it. Shares of blocks are computed from the triangles; a warning
+    counts the blocks that had to be sampled. Sums are exact: mined + remaining = in situ.
 
-    The output has the format of MODEL, and new columns: mined_2026_01 and so on, the share of the
-    block that is mined in the period, and remaining. With --initial there is in_situ as well, and
-    with --design overbreak and underbreak. The summary also has cut and fill between surfaces.
+    The output has the format of MODEL and new columns: the share of the block that is mined in each
+    period, such as mined_2026_01, and remaining, the share that is left. --initial adds the column
+    in_situ, and --design adds overbreak and underbreak. The summary also has cut and fill between
+    surfaces.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -285,7 +289,7 @@ Examples:
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @options.domains_option(
-    "List of domains; give it twice, first that of OLD and then that of NEW. Blocks are "
+    "List of domains; give the option twice, first for OLD and then for NEW. Blocks are "
     "labelled by their centroids.  [default: compare the labels in OLD and NEW]",
     multiple=True,
 )
@@ -311,18 +315,19 @@ Examples:
 def diff(
     old: str, new: str, domains: tuple[Path, ...], as_json: bool, quiet: bool, **arguments: Any
 ) -> None:
-    """Explain the difference of OLD and NEW: two block models, wireframes or lists of domains.
+    """Explain how OLD and NEW differ: two block models, wireframes or lists of domains.
 
     For block models, the change of volume, tonnes, metal and grade in each domain is attributed to
     steps: extent of the models, wireframes, order of the domains, lattice of blocks, labels that
-    the domains do not explain, density, and grade. Each step replaces one property of OLD by that
-    of NEW. The changes of all steps add up to the difference exactly. The blocks of OLD and NEW may
-    have other sizes and origins; sums are made over their common cells. Without --domains,
+    the domains do not explain, density, and grade. Each step replaces one property of OLD with
+    that of NEW. The changes of all steps add up to the difference exactly. The blocks of OLD and
+    NEW may differ in size and origin; sums are made over their common cells. Without --domains,
     wireframes, order and lattice are one step. 'geodomain compare' compares labels of the same
     blocks.
 
     For wireframes, the command reports the volume gained and lost, shell by shell, and the greatest
-    distance. For lists of domains (.toml), it reports every change, and whether it changes labels.
+    distance. For lists of domains (.toml), it reports every change, and whether the change can
+    alter labels.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file, 5 device, 130
     interrupted.
@@ -336,10 +341,7 @@ def diff(
         arguments["column"], (), arguments["grade"], arguments["cutoff"], arguments["grade_unit"]
     )
     if len(domains) not in (0, 2):
-        message = (
-            "give --domains twice, first the list of OLD and then that of NEW; it may be the same "
-            "file"
-        )
+        message = "give --domains twice, first for OLD and then for NEW; both may be the same file"
         raise click.UsageError(message)
     try:
         require_request(old, new, domains=domains, **arguments)

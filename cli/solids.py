@@ -47,9 +47,10 @@ def solids() -> None:
     """Unite, intersect, subtract, clip, extrude, repair and split solids.
 
     SOLID is any wireframe file, or FILE:NAME for one solid of a file. Vertices that an operation
-    does not touch keep every bit. Inputs are mended first where this is certain, and each change is
-    listed. Each result is proven: 100,000 random points get the same labels from the result as from
-    the rule applied to the inputs. If a label differs away from the walls, nothing is written.
+    does not touch are unchanged, bit for bit. Inputs are mended first if the right change is
+    certain, and each change is listed. Each result is proved: 100,000 random points must get the
+    same labels from the result as from the rule applied to the inputs. If a label differs away from
+    the walls, nothing is written.
     Needs geodomain[solids].
     """
 
@@ -86,7 +87,7 @@ def intersect(solids: tuple[str, ...], **arguments: Unpack[SolidOptions]) -> Non
 
 @_subcommand("subtract", _solids, _writing, example="subtract ore.ply dyke.ply -o rest.ply")
 def subtract(solids: tuple[str, ...], **arguments: Unpack[SolidOptions]) -> None:
-    """Write the space inside the first SOLID and in none of the others.
+    """Write the space inside the first SOLID and outside all the others.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """
@@ -105,7 +106,7 @@ def _require_several(solids: tuple[str, ...]) -> None:
     click.argument("solid", metavar="SOLID"),
     click.option(
         "--above", multiple=True, metavar="SURFACE",
-        help="Keep the part above SURFACE, which stays open. Repeat it for the tiles of a surface.",
+        help="Keep the part above SURFACE, an open mesh. Repeat it for the tiles of a surface.",
     ),
     click.option(
         "--below", multiple=True, metavar="SURFACE",
@@ -135,7 +136,7 @@ def clip(
 ) -> None:
     """Write the part of SOLID above or below a surface, or inside a box.
 
-    No point beyond the rim of the surface is above or below it, as in labels: see --extend.
+    As in labelling, no point beyond the rim of the surface is above or below it: see --extend.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """
@@ -184,8 +185,8 @@ def _corners(text: str) -> tuple[list[float], list[float]]:
 def extrude(outline: str, low: float, high: float, **arguments: Unpack[SolidOptions]) -> None:
     """Write the prism over POLYGON between two elevations.
 
-    POLYGON is a text table with columns of x and y, whose rows are corners in order, and with a
-    column RING if there are several rings. Or it is an open wireframe, whose footprint is used.
+    POLYGON is a text table of corners, in order, with columns x and y, and a column RING if there
+    are several rings. POLYGON can also be an open wireframe: its footprint is extruded.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """
@@ -203,7 +204,7 @@ def extrude(outline: str, low: float, high: float, **arguments: Unpack[SolidOpti
     example="between hanging_wall.ply foot_wall.ply -o vein.ply",
 )
 def between(top: str, base: str, **arguments: Unpack[SolidOptions]) -> None:
-    """Write the space below the surface TOP and above the surface BASE, where both are.
+    """Write the space below surface TOP and above surface BASE, where their footprints overlap.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """
@@ -253,11 +254,11 @@ def repair(
     as_json: bool,
     **keywords: Unpack[SolidKeywords],
 ) -> None:
-    """List for each SOLID how it can be repaired, or why it cannot.
+    """Report for each SOLID how it can be repaired, or why it cannot be repaired.
 
     A repair joins equal vertices, drops copies of triangles and folded triangles, cuts triangles at
-    T-junctions, turns triangles and shells, and puts together shells that overlap. It moves
-    vertices only with --weld, and fills holes only with --fill.
+    T-junctions, turns triangles and shells that face the wrong way, and combines shells that
+    overlap. It moves vertices only with --weld, and fills holes only with --fill.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 a solid cannot be repaired, 4 cannot read or write a file.
     """
@@ -307,8 +308,8 @@ def repair(
 def split(solid: str, **arguments: Unpack[SolidOptions]) -> None:
     """Write each body of SOLID, an outer shell with the voids in it, as a solid of its own.
 
-    If OUT can hold names (.dxf, .ts, .omf, .geoh5), it gets all bodies. Otherwise each body gets a
-    file, such as OUT_1.ply.
+    If the format of OUT holds names (.dxf, .ts, .omf, .geoh5), all bodies are written to OUT.
+    Otherwise each body is written to its own file, such as OUT_1.ply.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """
@@ -343,7 +344,7 @@ def volumes(
     as_json: bool,
     **keywords: Unpack[MendKeywords],
 ) -> None:
-    """Print the volume of each SOLID, of each pair's overlap, and of what is in no other.
+    """Print the volume of each SOLID, of each pair's overlap, and of the part outside all others.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad data, 4 cannot read or write a file.
     """

@@ -1,1 +1,1 @@
-"""Models that change: other blocks, what is mined, and the difference of two versions."""
+"""Models that change: other blocks, what is mined, and the difference between two versions."""

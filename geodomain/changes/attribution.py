@@ -1,7 +1,7 @@
-"""Attribute the difference of two models to steps, exactly: sums of models that are partly new.
+"""Attribute the difference between two models to steps exactly, by sums of hybrid models.
 
 A hybrid model has some properties of the old model, such as its wireframes, and others of the new
-one, such as its densities. A step is the sum over one hybrid minus the sum over the hybrid before.
+one, such as its densities. A step is the sum over one hybrid minus that over the previous hybrid.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from geodomain.volumes.exact_sums import ONE, exact_sums
 Sums: TypeAlias = "NDArray[np.object_]"
 Places: TypeAlias = "NDArray[np.intp]"
 
-# Products of a volume, a density and a grade within this range have an exact rounding error.
+# Within this range, float64 holds the rounding errors of volume times density times grade.
 _LOWEST, _HIGHEST = 1e-90, 1e90
 # Lengths below this are exact in float64.
 _EXACT = 1 << 53
@@ -60,8 +60,9 @@ class Factor(NamedTuple):
 class Hybrid(NamedTuple):
     """Which properties are new in a hybrid model, for blocks in both models.
 
-    With `labels`, the labels are those of the domains, changed where the labels in the file of the
-    old (False) or the new (True) model differ from its domains; with None, they are not changed.
+    Blocks have the labels of the domains. `labels` says whose edits are added: where the label in
+    the file of the old (False) or the new (True) model differs from the label by its own domains,
+    the block has the label in the file. None adds no edits.
     """
 
     wireframes: bool
@@ -86,8 +87,8 @@ class Version:
     Attributes
     ----------
     labels : mapping of (bool, bool) to (n,) intp
-        The label of each block by domains with new wireframes or not, and in the new order or not.
-        Labels are numbered for both models together.
+        The label of each block by domains. The key says whether their wireframes are new, and
+        whether their order is new. Labels are numbered for both models together.
     density : (n,) float64
         The densities, NaN where missing.
     grades : tuple of (n,) float64
@@ -140,7 +141,7 @@ def require_range(values: Floats, name: str, table: str, rows: NDArray[np.int64]
 
 
 def require_number(density: float) -> None:
-    """Raise TableError for the density of all blocks if its products are not exact in float64."""
+    """Raise TableError if products of the density of all blocks are not exact in float64."""
     if not _LOWEST <= density <= _HIGHEST:
         message = (
             f"the density of all blocks is {density!r}, and exact sums need a number from "
@@ -182,7 +183,7 @@ def _parts_of_integers(values: NDArray[np.object_]) -> list[Floats]:
 
 
 class _Terms:
-    """Sums over one batch of blocks, by the hybrid; each amount is summed once for equal inputs.
+    """Sums over one batch of blocks for each hybrid; equal amounts are summed only once.
 
     Parameters
     ----------
@@ -228,9 +229,9 @@ class _Terms:
         return self._edits[new]
 
     def _by_label(self, hybrid: Hybrid, labels: Places, named: tuple[object, ...]) -> Sums:
-        """Return the sums of a hybrid by these labels, whose name is unique to them."""
+        """Return the sums of a hybrid by these labels; `named` is their key in the cache."""
         groups = self._groups(hybrid, labels)
-        # Without cut-offs the grade decides no group.
+        # Without cut-offs, groups do not depend on the grade.
         where = (*named, hybrid.grade if self._shape.intervals > 1 else False)
         columns = [self._sum(("volume", where), groups, lambda: self._parts)]
         columns.append(
@@ -319,7 +320,7 @@ class HybridSums:
         self.sums = {hybrid: shape.zero() for hybrid in hybrids}
 
     def add(self, parts: Sequence[Floats], first: Places, second: Places) -> None:
-        """Add overlaps of blocks: their volumes, and the row of the old and of the new block."""
+        """Add overlaps of blocks: their volumes, and the rows of their old and new blocks."""
         terms = _Terms(parts, (self._old, first), (self._new, second), self._shape)
         for hybrid, sums in self.sums.items():
             sums += terms.sums(hybrid)
@@ -362,7 +363,7 @@ class Amounts:
     means: tuple[Fraction | None, ...]
 
     def combined(self, other: Amounts, weight: Fraction) -> Amounts:
-        """Return these amounts plus `weight` times others; a mean is None if either is None."""
+        """Return these amounts plus `weight` times `other`; a mean is None if either is None."""
         return Amounts(
             self.volume + weight * other.volume,
             self.tonnes + weight * other.tonnes,
@@ -397,7 +398,7 @@ def amounts_of(row: Sequence[int], scale: Scale) -> Amounts:
 
 
 def sequence_states(factors: Sequence[Factor]) -> list[frozenset[str]]:
-    """Return the new properties before the first step, and after each step, in this order."""
+    """Return which properties are new before the first step and after each step."""
     states: list[frozenset[str]] = [frozenset()]
     for factor in factors:
         states.append(states[-1] | factor.properties)
@@ -405,7 +406,7 @@ def sequence_states(factors: Sequence[Factor]) -> list[frozenset[str]]:
 
 
 def all_states(factors: Sequence[Factor]) -> list[frozenset[str]]:
-    """Return the new properties for every set of steps."""
+    """Return which properties are new after each possible set of steps."""
     return [
         frozenset().union(*(factor.properties for factor in some))
         for count in range(len(factors) + 1)
@@ -431,8 +432,8 @@ def steps_averaged(
 ) -> list[Amounts]:
     """Return the mean change by each step, over all orders of the steps (Shapley, 1953).
 
-    `levels` holds the amounts of the hybrids of `all_states`. A set of s of k steps comes before a
-    step in s! (k - 1 - s)! of the k! orders.
+    `levels` holds the amounts of the hybrids of `all_states`. Of the k! orders of k steps,
+    s! (k - 1 - s)! have exactly a certain set of s steps before a certain step.
     """
     count = len(factors)
     result = []

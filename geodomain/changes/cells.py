@@ -20,7 +20,7 @@ Places = NDArray[np.intp]
 
 # Volumes in units stay below 2^62, so that int64 holds them.
 _MOST_UNITS = 1 << 62
-# Pieces of blocks that are added together.
+# Number of pieces of blocks in a batch.
 _TOGETHER = 1 << 18
 
 
@@ -39,7 +39,7 @@ class AxisIntervals:
         return len(self._numbers)
 
     def codes(self, centres: Floats, sizes: Floats) -> Ints:
-        """Return the number of the interval of each block; number new intervals."""
+        """Return the index of the interval of each block; give new intervals the next indices."""
         import pandas
 
         where, starts = pandas.factorize(centres)
@@ -99,8 +99,8 @@ class DividedAxis:
         whole = [end - start for start, end in numbers]
         if max(self.cell, *whole, 0) >= _MOST_UNITS:
             message = (
-                "coordinates and sizes have too many digits to be divided among blocks exactly: "
-                "round them"
+                "coordinates and sizes have so many digits that blocks cannot be divided among the "
+                "new blocks exactly: round them"
             )
             raise TableError(message)
         spans = [

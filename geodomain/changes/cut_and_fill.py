@@ -19,7 +19,7 @@ from geodomain.volumes.shares import Shares
 if TYPE_CHECKING:
     import pandas
 
-_TRIANGLES = 8  # of both surfaces in a cell, about
+_TRIANGLES = 8  # approximate number of triangles of both surfaces in a cell
 _MOST_CELLS = 256  # along each side of the plan
 # Share of a cell on which a surface may lie over itself.
 _FOLDED = 1e-9
@@ -39,7 +39,7 @@ class CutAndFill:
     fill : float
         Volume above the first surface and below the second.
     area : float
-        Area in plan that both surfaces cover; only there are cut and fill measured.
+        Area in plan that both surfaces cover; cut and fill are measured only there.
     """
 
     before: str
@@ -79,7 +79,7 @@ def cut_and_fill(
     backend: BackendName = "auto",
     threads: int | None = None,
 ) -> CutAndFill:
-    """Return the volumes between two surfaces, over the plan that both cover.
+    """Return the volumes between two surfaces, over the area in plan that both cover.
 
     Parameters
     ----------
@@ -94,16 +94,16 @@ def cut_and_fill(
     Returns
     -------
     CutAndFill
-        Each pair of triangles that overlap in plan adds its volume, so nothing is sampled. The plan
-        is divided into cells; if k pairs meet in a cell, the volume in it is wrong by less than
-        ``k * (1 + r) * 2**-44`` of the cell times the height of both surfaces, with r the size of
-        the largest triangle in cells.
+        Each pair of triangles that overlap in plan adds the volume between them, so nothing is
+        sampled. The plan is divided into cells. If k pairs overlap in a cell, the error of the
+        volume in it is less than ``k * (1 + r) * 2**-44`` times the area of the cell times the
+        total height of both surfaces; r is the length of the largest triangle, in cells.
 
     Raises
     ------
     MeshError
-        If a mesh is closed or has no triangle. If a surface overhangs or overlaps itself, on more
-        than 1e-9 of a cell. If no part of the plan is covered by both.
+        If a mesh is closed or has no triangle. If a surface overhangs or overlaps itself on more
+        than 1e-9 of a cell. If the surfaces do not overlap in plan.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def cut_and_fill(
     )
 
     def under(first: Shares, second: Shares) -> float:
-        """Return the volume under the lower of two surfaces, over the plan that both cover."""
+        """Return the volume under the lower of two surfaces, over the area that both cover."""
         return math.fsum(first.common([second], lows, highs)[:, 3] * area * height)
 
     for surface, roof in zip(surfaces, over, strict=True):
@@ -141,13 +141,14 @@ def cut_and_fill(
 
 
 def _refuse_folds(mesh: Mesh, roof: Shares, lows: Floats, highs: Floats) -> None:
-    """Raise MeshError if a surface lies over itself; `roof` is the surface above all cells.
+    """Raise MeshError if a surface lies over itself.
 
-    Where n triangles lie over each other, the surface has n * n pairs of triangles. So the plan of
-    the pairs exceeds that of the triangles unless n is 0 or 1.
+    `roof` is the same surface, raised above all cells. Where n triangles lie over each other, the
+    surface has n * n pairs of triangles. So the area of the pairs in plan exceeds that of the
+    triangles unless n is 0 or 1.
     """
     (x0, y0, bottom), (x1, y1, top) = lows.min(axis=0), highs.max(axis=0)
-    # A low sheet under all makes shares small, because those above 1 are cut off.
+    # Shares above 1 are cut off. A low sheet under all triangles keeps the shares below 1.
     z = bottom + (top - bottom) * _LOW
     corners = [[x, y, z] for x, y in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))]
     sheet = Shares(Mesh(corners, [[0, 1, 2], [0, 2, 3]]), "below", "parity", "cpu", None)
@@ -169,10 +170,10 @@ def _apart(surfaces: list[Mesh]) -> str:
 
 def _require_surface(mesh: Mesh) -> None:
     if not len(mesh.triangles):
-        message = f"{mesh.name} has no triangle, so it is no surface"
+        message = f"{mesh.name} has no triangle, so it is not a surface"
         raise MeshError(message)
     if mesh.is_closed:
-        message = f"{mesh.name} is closed, but cut and fill lie between two open surfaces"
+        message = f"{mesh.name} is closed, but cut and fill are measured between two open surfaces"
         raise MeshError(message)
 
 
@@ -185,7 +186,7 @@ def _raised(mesh: Mesh, by: float) -> Mesh:
 def _cells(surfaces: list[Mesh]) -> tuple[Floats, Floats]:
     """Return the corners of cells that cover the plan common to two boxes, (n, 3).
 
-    They reach from below both surfaces to more than their height above them.
+    The cells begin below both surfaces, and end above them by more than the surfaces' height.
     """
     boxes = np.stack([mesh.bounds for mesh in surfaces])
     low, high = boxes[:, 0].max(axis=0), boxes[:, 1].min(axis=0)

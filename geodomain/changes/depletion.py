@@ -97,10 +97,9 @@ def deplete(
     r"""Add up what is mined in each period and what remains, and write the shares of the blocks.
 
     Ground is mined in the first period whose solids contain it, or whose surfaces lie below it. The
-    output has the model's format and more columns: for each period, such as ``mined_2026_01``, the
-    share of the block that is mined in it, and ``remaining``, the share that is left. With an
-    ``initial`` ground there is also ``in_situ``, and with a ``design`` ``overbreak`` and
-    ``underbreak``.
+    output has the model's format and new columns: the share of the block that is mined in each
+    period, such as ``mined_2026_01``, and ``remaining``, the share that is left. ``initial`` adds
+    the column ``in_situ``, and ``design`` adds ``overbreak`` and ``underbreak``.
 
     Parameters
     ----------
@@ -109,18 +108,19 @@ def deplete(
     mined : mapping of str to mesh-like, or to several of them
         For each period its wireframes, or their files. A closed mesh is a solid, such as a stope;
         its inside is mined. An open mesh is a surface, such as a survey of the pit at the end of
-        the period; everything above it is mined. A file with several solids has all of them. If the
+        the period; everything above it is mined. All solids of a file are used. If the
         names of all periods are dates, such as ``2026``, ``2026-01`` or ``2026-01-31``, the periods
         are sorted by their ends. Dates in other forms, such as ``2026-1``, are refused. Other names
         are in the order of the mapping.
     output : path, optional
         The file to write; "-" is stdout.
     density, grade, bench, cutoff, grade_unit, density_unit, classification
-        As for `tonnes`. A block that spans several benches is cut at them, and each piece measured.
+        As for `tonnes`. A block that spans several benches is cut at the levels between them, and
+        each piece is measured.
     initial : mesh-like, or several of them
-        The ground before the first period: topography or an earlier survey, and voids. What is
-        above these surfaces and inside these solids is gone. By default all ground of the blocks is
-        there, so a surface of the first period mines all above it.
+        The state before the first period: topography or an earlier survey, and voids. What is above
+        these surfaces or inside these solids is not in situ. By default, all of every block is in
+        situ, so a surface of the first period mines everything above it.
     design : mesh-like, or several of them
         What was to be mined: solids, or surfaces with everything above them.
     at : str, optional
@@ -135,7 +135,7 @@ def deplete(
     tonnes_table : path, optional
         A .csv, .xlsx or .parquet file for `Depletion.table`.
     rule : {"parity", "winding"}
-        The rule for inside a solid, as in `contains`.
+        The rule for what is inside a solid, as in `contains`.
     overwrite, backend, threads, progress, **table
         As for `label_file`.
 
@@ -174,7 +174,7 @@ def deplete(
 
     A block is sampled along 16 x 16 vertical lines, and its shares are not exact, if triangles
     cross or fold in it, if a surface lies over itself at its rim, or if more than six wireframes
-    matter in it. A surface that ends within a block counts twice there.
+    matter in it. A surface that ends within a block counts as two wireframes there.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def cut_at_benches(points: Floats, sizes: Floats, height: float | None, first: i
 
 
 class _Left(NamedTuple):
-    """Shares of pieces that are left of a domain at first and after each period.
+    """Shares of pieces that are left in one domain, at the start and after each period.
 
     Attributes
     ----------
@@ -330,10 +330,10 @@ class _Left(NamedTuple):
 
 
 def portion(left: Floats, target: Floats) -> Floats:
-    """Return shares near `target` that are a part of what is left after each step, (steps, m).
+    """Return `target`, adjusted to be a part of what is left after each step, (steps, m).
 
-    Neither these shares nor the rest of `left` are negative, and neither increases. So rounding
-    cannot mine ground twice.
+    These shares and the rest of `left` are at least 0 and never increase, so rounding cannot mine
+    ground twice.
     """
     part = np.empty_like(target)
     part[0] = np.clip(target[0], 0.0, left[0])
@@ -351,7 +351,7 @@ def _refuse_existing(model: BlockFile, columns: Iterable[str]) -> None:
         if plain_name(name) in existing:
             message = (
                 f"{model.name} already has a column {existing[plain_name(name)]!r}: deplete the "
-                "model that had no such column, with all periods, or rename the column"
+                "original model with all periods, or rename the column"
             )
             raise TableError(message)
 
@@ -459,17 +459,17 @@ class _Pass:
         return codes[rows]
 
     def _measure(self, pieces: _Pieces, count: int) -> list[_Left]:
-        """Return what is left of each domain and its design after each step.
+        """Return what is left of each domain, and of its part in the design, after each step.
 
-        Shares are those of the blocks of the pieces. Without wireframes of domains, there is one
-        domain.
+        Shares are shares of whole blocks, and not of pieces. Without wireframes of domains, there
+        is one domain.
         """
         left, sampled = self._shares.left(pieces.points, pieces.sizes, self._orders)
         self._sampled += int((np.bincount(pieces.block[sampled], minlength=count) > 0).sum())
         rounded = (np.rint(part * pieces.fraction * SHARE_UNITS) / SHARE_UNITS for part in left)
         each = iter(zip(self._orders, rounded, strict=True))
         steps = len(self._ground.periods) + 1
-        # What is left outside the first domains, and outside the design as well.
+        # What is left outside the first 0, 1, 2, ... domains; then also outside the design.
         outside = [next(each)[1][-steps:] for _ in range(len(self._ground.domains) + 1)]
         beyond = [shares[-steps:] for _, shares in each]
         parts, rest = [], outside[0]
@@ -497,7 +497,7 @@ class _Pass:
         return [np.bincount(pieces.block, named[name], count).astype(np.float64) for name in wanted]
 
     def conclude(self) -> None:
-        """Warn of doubtful blocks and values; raise TableError if nothing is mined."""
+        """Warn about doubtful blocks and values; raise TableError if nothing is mined."""
         totals = self._ledger.rows("totals")
         names = [period.name for period in self._ground.periods]
         blocks = {
@@ -513,7 +513,7 @@ class _Pass:
             raise TableError(message)
         for name in names if self._read else ():
             if not blocks[name]:
-                warn(f"{name} mines nothing of the blocks that was not mined before")
+                warn(f"{name} mines nothing that was left in the blocks")
         if self._sampled:
             warn(
                 f"{counted(self._sampled, 'block')} sampled along {LINES} x {LINES} vertical "
@@ -535,7 +535,7 @@ class _Pass:
         surfaces: Sequence[CutAndFill],
         remarks: Sequence[str],
     ) -> Depletion:
-        """Return the sums of all blocks, with cut and fill between surfaces, and remarks on it."""
+        """Return the sums of all blocks, with cut and fill between surfaces, and notes."""
         rows = self._ledger.rows("rows")
         require_balance(rows)
         wanted, notes = self._wanted, [*remarks, *self._ledger.notes()]

@@ -1,4 +1,4 @@
-"""What is mined and what remains, by period, domain and bench: the exact sums and their tables."""
+"""Exact sums of what is mined and what remains, by period, domain and bench, and their tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DESIGN, OVERBREAK, UNDERBREAK = "design", "overbreak", "underbreak"
 
 
 class Part(NamedTuple):
-    """A part of the ground: its name, and for what is mined in one period, the period."""
+    """A part of the ground: its name, and its period if it is mined in a single period."""
 
     name: str
     period: str = ""
@@ -266,7 +266,7 @@ class Depletion:
 
 
 def _is_shown(row: DepletionRow) -> bool:
-    """Return whether a row is not that of a period that mines nothing of it."""
+    """Return whether to print a row: all but those of periods that mine no block of it."""
     return bool(row.amounts.blocks) or not row.period
 
 
@@ -377,7 +377,7 @@ class Ledger:
             self._count(part, block[rows], pieces.label[rows], labels, chunk)
 
     def _terms(self, chunk: Chunk, sizes: Floats, first: int) -> list[list[Floats]]:
-        """Return the exact volumes, tonnes, and for each grade its tonnes and metal, of blocks.
+        """Return the exact volumes and tonnes of blocks, and for each grade its tonnes and metal.
 
         Each is a list of arrays whose sum is exact; a missing value is 0.
         """
@@ -478,7 +478,7 @@ def _require_fitting(factors: Iterable[tuple[str, Floats]], first: int) -> None:
 
 
 def _distinct(numbers: Places) -> Places:
-    """Return distinct numbers in ascending order; fast if they are so already."""
+    """Return distinct numbers in ascending order; fast if they already are."""
     if (np.diff(numbers) > 0).all():
         return numbers
     ordered = np.sort(numbers)

@@ -67,7 +67,7 @@ Part = tuple[str, str, str]
 _MOST_DOMAINS = 12
 # Space above and below the levels, as a share of their range.
 _SPACE = 0.12
-# More letters than this of a step's name are slanted.
+# Names of steps with more letters than this are slanted.
 _LONG = 5
 
 
@@ -191,7 +191,7 @@ def _amounts(
 
 
 def _levels(rows: Sequence[DifferenceRow], values: Sequence[float]) -> list[float]:
-    """Return the running level after each row; that of the last row is the new model's own."""
+    """Return the running level after each row; the last level is that of the new model."""
     levels = [values[0]]
     for row, value in zip(rows[1:], values[1:], strict=True):
         levels.append(value if row.step == NEW else levels[-1] + value)
@@ -246,7 +246,7 @@ def write_page(
     path : path
         HTML file to write.
     title : str, optional
-        Title of the page. [default: the names of both things]
+        Title of the page. [default: the names of both inputs]
     files : sequence of (what, path)
         The files that were read.
     unit : str

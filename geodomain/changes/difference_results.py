@@ -1,4 +1,4 @@
-"""The difference of two block models: sums by domain and step, with their table and CSV."""
+"""The difference between two block models: sums by domain and step, with their table and CSV."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OLD, NEW, CHANGE = "old", "new", "difference"
 
 @dataclass(frozen=True)
 class GradeChange:
-    """A grade and its metal: of a model, or the change by a step.
+    """A grade and its metal in a model, or their change by a step.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class DifferenceRow:
         return self.step in (OLD, NEW)
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain values; each number is rounded, and exact as numerator/denominator."""
+        """Return plain values: each number rounded, and exact as numerator/denominator."""
         exact = self.exact
         grades = [
             {
@@ -124,7 +124,7 @@ class Step:
 
 @dataclass(frozen=True)
 class VolumeMove:
-    """The volume in both models with an old and a new label: rounded once, and `exact`."""
+    """The volume with a certain old and new label: `volume`, rounded once, and `exact`."""
 
     old: str
     new: str
@@ -139,7 +139,7 @@ class VolumeMove:
 
 @dataclass(frozen=True)
 class ChangedBlocks:
-    """Blocks to draw: new ones whose labels changed, and old ones outside the new model.
+    """Blocks to draw: new blocks whose label changed, and blocks outside the other model.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class ChangedBlocks:
 
 @dataclass(frozen=True, repr=False)
 class ModelDifference:
-    """The difference of two block models, step by step; ``print`` it for a table.
+    """The difference between two block models, step by step; ``print`` it for a table.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class ModelDifference:
     warnings : tuple of str
         The warnings that were issued.
     changed : ChangedBlocks, optional
-        The blocks that a page shows; None if no page was asked for.
+        The blocks that the page shows; None without a page.
     """
 
     old: str
@@ -342,7 +342,7 @@ _DIGITS = 10
 
 
 def figure(value: float, largest: float, *, signed: bool) -> str:
-    """Return a sum as text, with the decimals that ten digits of the largest sum leave."""
+    """Return a sum as text, with as many decimals as the largest sum has in ten digits."""
     places = _DIGITS - 1 - math.floor(math.log10(largest)) if largest else 0
     number = round(value, places) + 0.0
     text = f"{number:{'+' if signed and number else ''},.{max(places, 0)}f}"

@@ -1,4 +1,4 @@
-"""Settings of differences of block models: keywords of `diff`, and options of its command."""
+"""Settings that compare block models: keywords of `diff`, and options of its command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DiffSettings:
     new_density: str | float | None = setting(
         None,
         read_by("geodomain.statistics.settings.read_weight"),
-        "Densities of the new model, if they differ: a column, or one number for all blocks.  "
+        "Density column of the new model, if its name differs, or one number for all blocks.  "
         "[default: as density=]",
         hashed=True,
         metavar="COLUMN|VALUE",

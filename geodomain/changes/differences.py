@@ -1,4 +1,4 @@
-"""Explain the difference of two block models, wireframes or lists of domains."""
+"""Explain the difference between two block models, wireframes or lists of domains."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ def diff(
     progress: Progress | bool = False,
     **keywords: Unpack[DiffKeywords],
 ) -> Difference:
-    r"""Explain the difference of two block models, step by step; or of wireframes, or of domains.
+    r"""Explain how two block models, wireframes or lists of domains differ.
 
-    The difference of two models is attributed to steps, whose changes add up to it exactly:
+    The difference between two models is attributed to steps, whose changes add up to it exactly:
 
     - extent: blocks, or parts of blocks, that lie outside the other model;
     - wireframes: the domains, with their wireframes, kinds and conditions;
@@ -138,15 +138,16 @@ def diff(
     - density; and grade.
 
     A step is the sum over a hybrid model minus the sum over the hybrid before it. The first hybrid
-    is the old model, and each step replaces one property by that of the new model. All hybrids
-    are summed over the common cells of both models, that is the overlaps of an old and a new block.
+    is the old model, and each step replaces one property with that of the new model. All
+    hybrids are summed over the common cells of both models: the overlaps of old and new blocks.
 
     Parameters
     ----------
     old, new : path, table, PyVista grid, mesh-like, or domains
-        Two block models, with any blocks; two versions of a wireframe; or two lists of domains,
-        such as ``domains.toml``. Both must be of the same kind. All keywords but `output`,
-        `report`, `title`, `overwrite` and `progress` are for models.
+        Two block models, whose blocks may differ in size and origin; two versions of a
+        wireframe; or two lists of domains, such as ``domains.toml``. Both must be of the same
+        kind. Only `output`, `report`, `title`, `overwrite` and `progress` also apply to wireframes
+        and lists of domains.
     domains : (old, new), optional
         The domains of the old and of the new model, as for `label_points`. Blocks are then labelled
         by their centroids. Without domains, the labels in the files are compared, and wireframes,
@@ -156,7 +157,7 @@ def diff(
     grade : str or sequence of str
         Columns of grades, as for `tonnes`.
     column : str, optional
-        Label column of both models. [default: "domain", where there is such a column]
+        Label column of both models. [default: "domain", if there is such a column]
     cutoff, grade_unit, density_unit
         As for `tonnes`.
     output : path, optional
@@ -189,7 +190,7 @@ def diff(
     TableError, DomainError, MeshError
         As for `tonnes`, `label_points` and `read_mesh`.
     ValueError, TypeError
-        For invalid settings, or for two things of different kinds.
+        If a setting is invalid, or if `old` and `new` are of different kinds.
     OSError
         If a file cannot be read. If an output exists already; see ``overwrite``.
 
@@ -277,7 +278,7 @@ def _is_path(thing: object) -> bool:
     return isinstance(thing, str | os.PathLike)
 
 
-# What is compared: one, and several of them.
+# Names of the inputs in messages, in the singular and in the plural.
 _KINDS = {
     "model": ("a block model", "block models"),
     "wireframe": ("a wireframe", "wireframes"),
@@ -290,7 +291,7 @@ _FOR_ALL = ("output", "report", "title", "overwrite", "backend", "threads")
 _USUAL_VALUES = {
     entry.name: entry.default for kind in (LabelSettings, TableSettings) for entry in fields(kind)
 }
-# Keywords that have no effect without another one, and why.
+# Keywords that need another keyword, and why.
 _BY_DOMAINS = ("domains", "without them it has no effect")
 _NEEDS = {
     "grade": ("density", "means and metal are weighted by tonnes"),
@@ -302,20 +303,20 @@ _NEEDS = {
 
 
 def require_request(old: object, new: object, **settings: object) -> str:
-    """Return what two things are: "model", "wireframe" or "domains".
+    """Return the kind of both inputs: "model", "wireframe" or "domains".
 
     Raises
     ------
     ValueError
-        If they are of different kinds, if a setting for models is given for other things, if a
-        setting needs another one, or if `new_grade` renames a column that is not a grade.
+        If they are of different kinds, if a setting applies only to models and the inputs are not
+        models, if a setting lacks another that it needs, or if `new_grade` does not rename a grade.
     """
     kinds = [_kind(old), _kind(new)]
     if kinds[0] != kinds[1]:
         first, second = (_KINDS[kind][0] for kind in kinds)
         message = (
-            f"the old one is {first}, and the new one is {second}: compare two things of the same "
-            "kind"
+            f"the old input is {first}, and the new input is {second}: compare two inputs of the "
+            "same kind"
         )
         raise ValueError(message)
     chosen = [
@@ -345,7 +346,7 @@ def require_request(old: object, new: object, **settings: object) -> str:
 
 
 def _holds_blocks(path: str) -> bool:
-    """Return whether a file of a format for wireframes and blocks has blocks."""
+    """Return whether a file whose format holds wireframes and blocks has blocks."""
     try:
         with open_model(path, table_options()):
             return True
@@ -357,7 +358,7 @@ def _kind(thing: object) -> str:
     """Return whether a file or an object is a model, a wireframe or a list of domains."""
     if isinstance(thing, str | os.PathLike):
         if os.fspath(thing) == STANDARD:
-            message = "diff reads two files more than once: give files, not -"
+            message = "diff reads both inputs more than once: give files, not -"
             raise TableError(message)
         place = file_of(os.fspath(thing))
         if place.suffix.lower() == ".toml":
@@ -399,9 +400,10 @@ def _look_at(source: ModelLike, options: TableOptions, usual: str) -> _Source:
 def _options_of(
     models: tuple[ModelLike, ModelLike], options: TableOptions
 ) -> tuple[TableOptions, TableOptions]:
-    """Return the options for each model: if only one is a table, its geometry is that of the table.
+    """Return the options for each model; options of geometry apply only to tables.
 
-    If both models store the geometry of their cells, such options are refused as they are opened.
+    If both models store the geometry of their cells, these options are refused when the models are
+    opened.
     """
     own = without_geometry(options)
     stores = [own != options and _stores_geometry(each, own) for each in models]
@@ -419,7 +421,7 @@ def _stores_geometry(model: ModelLike, options: TableOptions) -> bool:
 
 
 def _label_column(source: _Source, column: str | None) -> str:
-    """Return the column of labels: that of the caller, "domain" if there is one, or ""."""
+    """Return the label column: the caller's, or "domain" if the model has it, or ""."""
     plain = [plain_name(name) for name in source.columns]
     if column is not None:
         return column
@@ -427,7 +429,7 @@ def _label_column(source: _Source, column: str | None) -> str:
 
 
 class _Amounts(NamedTuple):
-    """The arguments of `diff` that are those of `tonnes`."""
+    """The arguments that `diff` and `tonnes` share."""
 
     density: str | float | None
     grade: str | Sequence[str]
@@ -617,7 +619,9 @@ class _Plan:
             yield self._without_labels
         if pair.overlays and pair.same_blocks:
             yield "both models have the same blocks" + (
-                "" if self._pair is None else ", so lattice changes labels only by conditions"
+                ""
+                if self._pair is None
+                else ", so the step lattice changes labels only through conditions"
             )
         if pair.overlays and any(model.is_turned for model in pair.models):
             yield "the models are rotated: centroids along their axes are rounded to 1e-6"
@@ -639,7 +643,7 @@ class _Plan:
             columns = ", ".join(dict.fromkeys(each.column for each in tests))
             step = next(each.name for each in self._factors if LATTICE in each.properties)
             yield (
-                f"conditions of domains read {columns}: where their values change, labels change "
+                f"conditions of domains read {columns}: where these values change, labels change "
                 f"in the step {step}"
             )
 
@@ -659,8 +663,8 @@ def _without_labels(sources: Sequence[_Source], columns: Sequence[str]) -> str:
     keyword = "new_column=" if lacking else "column="
     return (
         f"{sources[lacking].name} has no column {_USUAL!r}, so the labels of {sources[other].name} "
-        "are not used, and all blocks are summed together: name the label column with "
-        f"{keyword}, or give the domains of both models, to sum by domain"
+        "are not used, and all blocks are summed together: to sum by domain, name the label column "
+        f"with {keyword}, or give the domains of both models"
     )
 
 
@@ -819,7 +823,7 @@ _COVERED = 1e-9
 
 
 def _changed_blocks(pair: ModelPair, drawn: Drawn, domains: DomainPair | None) -> ChangedBlocks:
-    """Return the new blocks whose label changed, and the old blocks outside the new model.
+    """Return the new blocks whose label changed, and all blocks outside the other model.
 
     A new block with several old labels gets the change with the largest volume.
     """

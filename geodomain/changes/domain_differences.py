@@ -40,8 +40,8 @@ class DomainChange:
     domain : str
         The domain or the stack; empty for settings of the whole list.
     key : str
-        What changed: a key of `domains.toml`, or "added", "removed", "priority". The key "name" is
-        a domain that has another name, and is the same otherwise.
+        What changed: a key of `domains.toml`, or "added", "removed", "priority". The key "name"
+        means that the domain was renamed, and is otherwise the same.
     old, new : str
         The two values; empty if there is none.
     effect : {"labels", "codes", "shares", "pictures", "nothing"}
@@ -128,7 +128,7 @@ class DomainsDifference:
 
 
 def domains_difference(old: DomainsLike, new: DomainsLike) -> DomainsDifference:
-    """Compare two lists of domains: what a reader of the labels has to know.
+    """Compare two lists of domains, and report which changes can alter labels.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _settings(old: Domains, new: Domains) -> Iterator[DomainChange]:
 
 
 class _Unit(NamedTuple):
-    """A domain or a stack: its name in messages, its place by priority, from 1, and itself."""
+    """A domain or a stack, with its name in messages and its rank by priority, from 1."""
 
     name: str
     rank: int
@@ -237,7 +237,7 @@ def name_of_unit(thing: Domain | Stack) -> str:
 
 
 def _renamed(before: dict[str, _Unit], after: dict[str, _Unit]) -> dict[str, str]:
-    """Return the new name of each domain and stack that has another name, and the same meshes."""
+    """Return the new name of each domain and stack that was renamed and has the same meshes."""
     come = {name: unit for name, unit in after.items() if name not in before}
     renamed: dict[str, str] = {}
     for name, unit in before.items():
@@ -266,13 +266,13 @@ def _is_renamed(old: Domain | Stack, new: Domain | Stack) -> bool:
 def _presence(
     before: dict[str, _Unit], after: dict[str, _Unit], renamed: dict[str, str]
 ) -> Iterator[DomainChange]:
-    """Yield the domains that were renamed, removed and added; `after` has their old names."""
+    """Yield the domains that were renamed, removed and added; the keys of `after` are old names."""
     for name, unit in before.items():
         if name in renamed:
             text = f"{name} is called {renamed[name]} now, with the same meshes"
             yield DomainChange(name, "name", name, renamed[name], "labels", text)
         elif name not in after:
-            text = f"{name} is removed; it had priority {unit.rank} of {len(before)}"
+            text = f"{name} was removed; it had priority {unit.rank} of {len(before)}"
             yield DomainChange(name, "removed", str(unit.rank), "", "labels", text)
     for name, unit in after.items():
         if name not in before:
@@ -293,7 +293,7 @@ def _priority(before: dict[str, _Unit], after: dict[str, _Unit]) -> Iterator[Dom
         text = f"{first} came before {second}, and comes after it now: " + (
             f"{second} labels the blocks in both"
             if meet
-            else "their boxes do not meet, so no label changes by this"
+            else "their boxes do not meet, so this changes no label"
         )
         effect = "labels" if meet else "nothing"
         yield DomainChange(
@@ -358,7 +358,7 @@ def _mesh_changes(
             mesh, word = (after, "added") if before is None else (before, "removed")
             assert mesh is not None
             names = ("", mesh.name) if before is None else (mesh.name, "")
-            text = f"{name}: the mesh {mesh.name}{where} is {word}"
+            text = f"{name}: the mesh {mesh.name}{where} was {word}"
             yield DomainChange(name, "mesh", *names, "labels", text)
             continue
         key = id(before), id(after)
@@ -376,7 +376,7 @@ def _mesh_changes(
 
 
 def _matched(old: Sequence[Mesh], new: Sequence[Mesh]) -> Iterable[tuple[Mesh | None, Mesh | None]]:
-    """Return pairs of an old and a new mesh with the same name; None where there is no such."""
+    """Return pairs of an old and a new mesh with the same name; None where there is no match."""
     rest, later = list(old), list(new)
     pairs: list[tuple[Mesh | None, Mesh | None]] = []
     for mesh in old:

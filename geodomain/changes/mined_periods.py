@@ -1,4 +1,4 @@
-"""What is mined when: periods in order of time, the initial ground, a design, and domains."""
+"""Read what is mined in each period, the initial ground, a design, and domains."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from geodomain.settings import BackendName
 from geodomain.volumes.tonnage import REST
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
-# Names made of the parts of a date only, with a year or the name of a month. Such a name, as
-# 2026-1, 202601, 01/2026, Jan-26 or 2026-Q1, would otherwise be in the order of the options.
+# Names that consist only of parts of a date, with a year or the name of a month, such as 2026-1,
+# 202601, 01/2026, Jan-26 or 2026-Q1. Without this check, they would keep the order of the options.
 _YEAR = r"(?<!\d)(?:19|20)\d\d(?:(?:0[1-9]|1[0-2])(?:[0-3]\d)?)?(?!\d)"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _OTHER_DATE = re.compile(
@@ -119,7 +119,7 @@ def periods_until(names: Iterable[str], at: str | None) -> list[str]:
 
 
 def _require_names(names: Sequence[str]) -> None:
-    """Raise ValueError if there is no name, if one is no name, or if two have the same column."""
+    """Raise ValueError if there is no name, if a name is invalid, or if two have one column."""
     if not names:
         message = "nothing is mined: give mined=, such as mined={'2026-01': 'pit.dxf'}"
         raise ValueError(message)
@@ -248,7 +248,7 @@ def mesh_files(groups: Iterable[MeshesLike]) -> list[Path]:
 def refuse_both(
     column: str | None, domains: Mapping[str, MeshesLike] | None, background: str | None
 ) -> None:
-    """Raise ValueError if a column and meshes name domains, or a background without domains.
+    """Raise ValueError for both a column and meshes of domains, or a background without meshes.
 
     Raise DomainError for a name that programs would read as another one, or as missing.
     """

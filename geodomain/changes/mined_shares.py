@@ -1,4 +1,4 @@
-"""Compute which share of each block is left after each step of mining, from wireframes.
+"""Compute what share of each block is left after each step of mining, from wireframes.
 
 A step takes the inside of solids and everything above surfaces out of the ground. What is left
 after several steps lies below all their surfaces and outside all their solids, so ground that two
@@ -33,9 +33,9 @@ from geodomain.volumes.shares import Shares
 
 # Shares are rounded to whole multiples of 2^-40, so float64 adds and subtracts them exactly.
 SHARE_UNITS = 2.0**40
-# Two shares that differ by less than this are equal, and a volume below this is nothing.
+# Two shares that differ by less than this count as equal, and a smaller share counts as 0.
 _EQUAL = 1 / SHARE_UNITS
-# Most bodies that are combined in a block; a block with more is sampled along lines.
+# Largest number of bodies that are combined in a block; with more, it is sampled along lines.
 _MOST_TOGETHER = 6
 _TOGETHER = 1 << 16  # blocks
 _ROOF = 2.0**24  # height by which a surface is raised above all blocks
@@ -72,8 +72,8 @@ def excavation(name: str, meshes: Sequence[Mesh]) -> Excavation:
     for mesh in surfaces:
         if _lies_over_itself(mesh):
             message = (
-                f"{name}: {mesh.name} is not closed, so it is no solid, and its triangles lie "
-                "above each other, so it is no surface: find and close its holes with "
+                f"{name}: {mesh.name} is not closed, so it is not a solid, and its triangles lie "
+                "above each other, so it is not a surface: find and close its holes with "
                 "'geodomain check'"
             )
             raise MeshError(message)
@@ -133,8 +133,8 @@ class _State(NamedTuple):
         return self.share[place], self.cover[place]
 
 
-# A member of a group of blocks: the number of a body, and whether a rim of it ends in the plan of
-# the blocks.
+# A member of a group of blocks: the number of a body, and whether its rim crosses the plan of the
+# blocks.
 _Member = tuple[int, bool]
 _Members = tuple[_Member, ...]
 # A factor of a product: the sets of bodies, as bits, whose common shares are added, with signs.
@@ -142,7 +142,7 @@ _Factor = tuple[tuple[int, int], ...]
 
 
 class MinedShares:
-    """Measures which share of each block is left after each step of some sequences.
+    """Measures what share of each block is left after each step of some sequences.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class MinedShares:
     MeshError
         If a solid has no inside by the rule.
     TableError
-        If blocks are no boxes, or tilted although there are surfaces.
+        If blocks are not boxes, or if they are tilted and there are surfaces.
     """
 
     def __init__(
@@ -202,15 +202,15 @@ class MinedShares:
         points, sizes : (n, 3) float64
             Centres in world coordinates, and sizes along the axes of the blocks.
         orders : sequence of sequence of int
-            Sequences of steps: numbers of excavations, in the order of time.
+            Sequences of steps: indices of excavations, in the order of time.
 
         Returns
         -------
         left : list of (steps, n) float64
             For each order, the share after each step. Shares are rounded to whole multiples of
-            2^-40, and never increase. A wireframe that adds less than 2^-40 is left out, so an
-            exact share is wrong by less than 2^-40 for each wireframe that enters the box. NaN for
-            boxes without a finite centre or a size above 0.
+            2^-40, and never increase. A wireframe that adds less than 2^-40 is left out, so the
+            error of a share that is not sampled is less than 2^-40 for each wireframe that enters
+            the box. NaN for boxes without a finite centre or a size above 0.
         sampled : (n,) bool
             Boxes whose shares are estimated along lines.
         """
@@ -227,7 +227,7 @@ class MinedShares:
         return left, sampled
 
     def estimated_error(self, order: Sequence[int]) -> float:
-        """Return the estimated error of the volume mined in an order, from blocks on lines."""
+        """Return the estimated error of the volume mined in an order, from the sampled blocks."""
         if tuple(order) not in self._sharers:
             return 0.0
         return float(self._sharers[tuple(order)][1].tally.errors.sum())
@@ -258,10 +258,11 @@ class MinedShares:
     def _at_rim(
         self, place: int, rows: Places, blocks: SizedBlocks
     ) -> tuple[Floats, Floats, Bools]:
-        """Return shares below a surface that ends in the plan of blocks, its cover, and doubts.
+        """Return the shares of blocks below a surface, its cover, and which blocks are doubtful.
 
-        A block is in doubt if the surface may lie over itself there. Where n triangles do so, pairs
-        of them count n * n times and triples n * n * n times, which are equal only for 0 and 1.
+        The rim of the surface crosses the plan of these blocks. A block is doubtful if the surface
+        may lie over itself there. Where n triangles lie over each other, pairs of them count n * n
+        times and triples n * n * n times; these are equal only for n = 0 and 1.
         """
         lows, highs = blocks.lows[rows], blocks.highs[rows]
         roof, shares = self._roof(place), self._bodies[place].shares
@@ -272,7 +273,7 @@ class MinedShares:
         return np.minimum(below, cover), cover, doubtful
 
     def _roof(self, place: int) -> Shares:
-        """Return a surface raised above all blocks, so that all of its plan is below it."""
+        """Return a surface raised above all blocks: the share below it is the share it covers."""
         if place not in self._roofs:
             source = self._bodies[place].source
             assert isinstance(source, TiledSurface)
@@ -345,9 +346,9 @@ class MinedShares:
         states: Sequence[_State],
         blocks: SizedBlocks,
     ) -> Iterator[tuple[_Members, Places]]:
-        """Yield the bodies that matter after one more, and the blocks for which they are these.
+        """Yield each set of bodies that matter after adding a body, with the blocks of this set.
 
-        A body is left out if another one takes all that it takes out of the block.
+        A body is left out if another body removes everything that it removes from the block.
         """
         if not len(rows):
             return
@@ -449,7 +450,7 @@ def _product(common: Floats, factors: Sequence[_Factor]) -> Floats:
 def _as_domains(
     order: Sequence[int], excavations: Sequence[Excavation]
 ) -> tuple[list[Domain], list[int]]:
-    """Return excavations as domains, first wins, and the number of each domain's excavation."""
+    """Return excavations as domains in order of priority, and the excavation of each domain."""
     domains, owners = [], []
     for number in order:
         each = excavations[number]
@@ -464,7 +465,7 @@ def _as_domains(
 
 
 def _lowest(body: Body, base: float) -> float:
-    """Return the lowest elevation of a surface above `base`; minus infinity for a solid."""
+    """Return the lowest elevation of a surface, less `base`; minus infinity for a solid."""
     if not isinstance(body.source, TiledSurface):
         return -np.inf
     return min(float(tile.bounds[0, 2]) for tile in body.source.tiles) - base

@@ -66,7 +66,7 @@ def domains_between(
 ) -> Domains:
     """Return the domains of one list in the order of priority of another list.
 
-    A domain that only the first list has follows the domain that it follows there.
+    A domain that is only in the first list stays directly after its predecessor there.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def domains_between(
     order : Domains
         The list whose order is used.
     rename : mapping of str to str, optional
-        New names of old domains; a domain may have either name in both lists.
+        New names of old domains; each list may use either name.
 
     Raises
     ------
@@ -158,7 +158,7 @@ class DomainPair:
         self._made: dict[tuple[bool, bool], Labeller] = {}
 
     def labeller(self, key: tuple[bool, bool]) -> Labeller:
-        """Return the index for new wireframes or not, and for the new order or not."""
+        """Return the index for old or new wireframes, and for the old or the new order."""
         if key not in self._made:
             wireframes, order = (self.lists[new] for new in key)
             domains = domains_between(wireframes, order, self._rename)
@@ -173,7 +173,7 @@ class DomainPair:
         return [*names, rest, lost, lost, lost, rest]
 
     def placement(self, model: ReadModel, *, new: bool) -> Iterator[str]:
-        """Yield warnings of domains that do not meet their model, or would with axes exchanged.
+        """Yield warnings if domains do not meet their model, or meet it only with axes exchanged.
 
         Raises
         ------
@@ -271,7 +271,7 @@ class ReadModel:
         return np.round(self.points @ self.axes.T, 6) if self.is_turned else self.points
 
 
-# What the function `diff` takes for a block model.
+# What `diff` accepts as a block model.
 ModelLike: TypeAlias = "str | os.PathLike[str] | IntoDataFrame | pyvista.DataSet"
 
 
@@ -402,9 +402,9 @@ def read_version(
     pair : DomainPair, optional
         The domains that label the blocks.
     keys : iterable of (bool, bool)
-        The labellings to make: new wireframes or not, new order or not.
+        The labellings to make: by old or new wireframes, in the old or the new order.
     new : bool
-        Whether this is the new model, which its own domains should meet.
+        Whether this is the new model; a warning says if its own domains do not meet it.
     threads, progress
         As for `read_columns`.
     name : str
@@ -499,8 +499,8 @@ def _warnings(
     yield from checks.warnings()
     if model.left_out:
         yield (
-            f"{counted(model.left_out, 'block')} without a centroid or a size above 0, included in "
-            "no sum"
+            f"{counted(model.left_out, 'block')} without a centroid or a size above 0: left out of "
+            "all sums"
         )
     if columns.has_density:
         yield from tonnage_warnings(tonnage)
@@ -591,7 +591,7 @@ class ModelPair:
         return np.array(numbers, np.intp)
 
     def _require_renamed(self) -> None:
-        """Raise TableError for a new name of a label that does not occur."""
+        """Raise TableError if `rename` has a label that does not occur."""
         for name in self._rename.keys() - self._seen:
             labels = ", ".join(shown(text) for text in sorted(self._seen - {""}))
             message = (
@@ -642,7 +642,7 @@ class ModelPair:
         return self.versions[number].labels[bool(number), bool(number)]
 
     def shown_labels(self, number: int) -> Places:
-        """Return the labels in the file of a model, or those by its own domains."""
+        """Return the labels in the file of a model or, if it has none, those by its own domains."""
         own = self.files[number]
         return self.own_labels(number) if own is None else own
 
@@ -665,7 +665,7 @@ class ModelPair:
         dict of (int, int) to int
             For each old and new label, the volume in both models, in units of `exact_sums`.
         Drawn or None
-            The changed blocks, if asked for.
+            The changed blocks, if `tracks` is true.
         """
         wanted = {state: hybrid_of(state) for state in states}
         ends = [hybrid_of(()), hybrid_of(PROPERTIES)]

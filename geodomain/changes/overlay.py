@@ -18,7 +18,7 @@ Lengths = NDArray[np.int64] | NDArray[np.object_]
 
 # Pairs of boxes that are compared at a time.
 _TOGETHER = 1 << 19
-# Most cells of the search grid that boxes may enter, for each box.
+# Largest mean number of cells of the search grid that a box enters.
 _MOST_CELLS = 16
 _WIDEST = 1 << 62
 
@@ -134,7 +134,7 @@ class Overlay:
     def _overlaps(
         self, first: NDArray[np.intp], second: NDArray[np.intp], cells: Ints, grid: _Grid
     ) -> Overlaps:
-        """Return the pairs that overlap, of those whose overlap begins in the cell."""
+        """Return the pairs that overlap, and whose overlap begins in the cell."""
         mask = grid.first_common(first, second) == cells
         lengths: list[Lengths] = []
         for axis in range(3):
@@ -150,7 +150,7 @@ class Overlay:
 def _whole(
     columns: Sequence[Floats],
 ) -> tuple[tuple[Lengths, Lengths], tuple[Lengths, Lengths], Fraction]:
-    """Return centres, times two, and sizes as whole numbers of a unit, and the unit.
+    """Return centres and half sizes as whole numbers of a unit, and the unit.
 
     `columns` are the centres and the sizes of the first set, then those of the second set.
     """
@@ -209,7 +209,7 @@ class _Grid:
         return max(1, *(int(np.sort(each)[len(each) // 2]) for each in lengths))
 
     def _divide(self, steps: Sequence[int]) -> float:
-        """Set the cells from their lengths; return in how many cells all boxes are together."""
+        """Set the cells from their lengths; return how many cells the boxes enter, summed."""
         self._counts = [
             (high - low) // step + 1 for (low, high), step in zip(self._ends, steps, strict=True)
         ]

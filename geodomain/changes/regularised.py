@@ -1,4 +1,4 @@
-"""What regularising a model conserves, and what changes sides at cut-offs: exact sums."""
+"""Results of regularising a model: exact sums conserved, and dilution and ore loss."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Moved:
     metal: Fraction
 
     def __add__(self, other: Moved) -> Moved:
-        """Return both parts together."""
+        """Return the sum of both parts."""
         tonnes = None
         if self.tonnes is not None and other.tonnes is not None:
             tonnes = self.tonnes + other.tonnes
@@ -84,7 +84,7 @@ class Moved:
         }  # fmt: skip
 
 
-# Numbers from here on are printed without decimals.
+# Numbers of at least this size are printed without decimals.
 _LARGE = 1e9
 # The rows of the table of a cut-off, in order.
 SIDES = ("ore before", "ore loss", "ore outside", "dilution", "ore after")

@@ -52,7 +52,7 @@ Numbers3 = str | float | Sequence[float | str | Decimal]
 
 # The weights of a mean that are not columns.
 VOLUME, TONNES = "volume", "tonnes"
-# The column that states which share of a new block lies in blocks of the model.
+# The column that states what share of a new block lies in blocks of the model.
 FILLED = "filled"
 _SHARE = "prop_"
 _IN_MEMORY = "write a table in memory to a file first"
@@ -84,8 +84,8 @@ def regularise(
     r"""Move the values of a block model to the blocks of another regular lattice.
 
     Each block is divided among the new blocks that it overlaps; overlaps are exact. Means are
-    weighted, sums are divided by volume, and of texts the one with most of the volume is taken. A
-    new block that no block of the model enters is left out.
+    weighted, amounts are divided among the new blocks by volume, and a new block gets the text with
+    the largest volume in it. A new block that no block of the model overlaps is left out.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def regularise(
     size : number, or three
         Size of the new blocks along the axes of the model.
     count : three numbers, optional
-        Numbers of blocks along the axes, from ``origin``; what lies outside is added up apart.
-        [default: as many as contain the model]
+        Numbers of blocks along the axes, from ``origin``, which is then the lower corner of the new
+        model; what lies outside is summed separately. [default: enough to contain the model]
     density : str or float, optional
         A column, which is averaged by volume, or one number for all blocks.
     mean : str, sequence of str, or mapping of str to str
@@ -106,24 +106,25 @@ def regularise(
         ``density``), or a column, by which the volume is multiplied. [default of weights: tonnes
         if there is a density, otherwise volume]
     sum : str or sequence of str
-        Columns of amounts of a whole block, such as tonnes: they are divided by volume.
+        Columns of amounts of whole blocks, such as tonnes, to add up. The amount of a block that is
+        cut is divided among the new blocks by volume.
     dominant : str or sequence of str
-        Columns of texts: a new block gets the text with most volume in it. Of texts with equal
-        volumes it gets the first in alphabetical order. Empty cells count only if all are empty.
+        Columns of texts: a new block gets the text with the largest volume in it; if volumes are
+        equal, the first text in alphabetical order. Empty cells count only if all are empty.
     share : str or sequence of str
         Columns of labels: for each label, a column ``prop_<label>`` has the share of the new block
         in blocks with this label.
     cutoff : number, numbers, or mapping of str to them, optional
         Cut-offs of the table of dilution and ore loss. A mapping names the column of ``mean``;
-        without it there must be just one such column.
+        without a mapping, ``mean`` must have exactly one column.
     cutoff_table : path, optional
         A .csv, .xlsx or .parquet file for the table of dilution and ore loss.
     incomplete : {"keep", "refuse"}
-        What to do with blocks that lack a density, a value of ``mean`` or ``sum``, or a weight:
-        leave them out of this mean or sum and count them, or raise an error.
+        What to do with blocks that lack a density, a value of ``mean`` or ``sum``, or a weight.
+        "keep": leave them out of that mean or sum, and count them. "refuse": raise an error.
     overwrite, threads, progress, **table
-        As for `label_file`. But without ``rotation``, ``origin`` is a corner of a new block, from
-        which others lie whole blocks away. [default: the lower corner of the model]
+        As for `label_file`. But without ``rotation``, ``origin`` is a corner of any new block; the
+        others follow from it. [default: the lower corner of the model]
 
     Returns
     -------
@@ -143,13 +144,13 @@ def regularise(
     Warns
     -----
     GeodomainWarning
-        Of blocks that are there twice, and of blocks without a centroid or a size.
+        For blocks that occur twice, and for blocks without a centroid or a size.
 
     Notes
     -----
-    A coordinate or size counts as the shortest decimal that reads back as its float64; densities,
-    grades and amounts count as the float64 themselves. With these numbers all sums are rationals
-    without rounding: see `Regularised.balances`. Each number that is written is rounded once. Local
+    A coordinate or size counts as the shortest decimal that reads back as its float64; a density,
+    grade or amount counts as its float64. With these numbers, all sums are exact fractions: see
+    `Regularised.balances`. Each number that is written is rounded once. Local
     coordinates of rotated models are rounded to 6 decimals first.
 
     Examples
@@ -184,7 +185,7 @@ def regularise(
         moves = work.compare() if plan.cutoffs else ()
         blocks = work.blocks()
         if not len(blocks.centroids):
-            message = f"no block of {source} lies in the new model: look at origin= and count="
+            message = f"no block of {source} lies in the new model: check origin= and count="
             raise TableError(message)
         with open_target(place, overwrite=overwrite) as target:
             write_blocks(blocks, target, str(place))
@@ -291,7 +292,7 @@ class Plan:
         plain = list(map(plain_name, names))
         for name, short in zip(names, plain, strict=True):
             if plain.count(short) > 1:
-                message = f"{name} is named twice: use it in one of mean=, sum= and dominant= only"
+                message = f"{name} is named twice: use it in only one of mean=, sum= and dominant="
                 raise ValueError(message)
 
     @property
@@ -374,8 +375,8 @@ class _Work:
         self._threads, self._progress = threads, progress
         self._intervals = [AxisIntervals() for _ in range(3)]
         self._ranges = {name: Exponents() for name in plan.numbers}
-        # Blocks that lack the number of a column, and blocks with the number of a mean that lack
-        # its weight.
+        # For each column, the count of blocks without a value; for each mean, the count of blocks
+        # with a value but without its weight.
         self._missing = dict.fromkeys(plan.numbers, 0)
         self._unweighted = dict.fromkeys(plan.averaged, 0)
         self._labels: dict[str, list[str]] = {name: [] for name in plan.texts}
@@ -484,7 +485,7 @@ class _Work:
             values[name] = numbers
         density = self._plan.density
         if isinstance(density, str) and (values[density] < 0).any():
-            message = f"{self._name}: {density} is negative in a block: a density cannot be"
+            message = f"{self._name}: {density} is negative in a block: correct it"
             raise TableError(message)
         return values
 
@@ -618,7 +619,7 @@ class _Work:
             self._volumes[name].append(_added(keys, volumes[inside]))
 
     def _pieces(self, codes: list[Ints], whole: Ints) -> tuple[NDArray[np.intp], Ints, Ints]:
-        """Return the pieces of blocks, with a last piece for what lies outside the new model."""
+        """Return the pieces of blocks, and one for the part of each block outside the new model."""
         rows, cells, volumes = self._division.pieces(codes)
         rest = whole - self._division.inside(codes)
         out = np.flatnonzero(rest)
@@ -676,7 +677,7 @@ class _Work:
         )
 
     def _cells_above(self, name: str, cutoff: float) -> NDArray[np.int8]:
-        """Return for each cell 1 if its mean reaches the cut-off, else 0; 2 for outside."""
+        """Return 1 for each cell whose mean reaches the cut-off, otherwise 0; 2 for outside."""
         top, bottom = self._sums[f"{name} x"], self._sums[f"{name} w"]
         ratio = top.scale / bottom.scale
         limit = Fraction(cutoff) / ratio
@@ -691,7 +692,7 @@ class _Work:
     # Results.
 
     def blocks(self) -> Blocks:
-        """Return the new blocks: those that blocks of the model enter."""
+        """Return the new blocks that at least one block of the model overlaps."""
         volumes = self._sums[""].wholes()[:-1]
         filled = np.flatnonzero(np.array([each > 0 for each in volumes], np.bool_))
         places = np.unravel_index(filled, [axis.count for axis in reversed(self._axes)])
@@ -741,7 +742,7 @@ class _Work:
     def _amounts(self, name: str, cells: Iterable[int]) -> Iterator[tuple[int, int]]:
         """Yield the amount in each cell as numerator and denominator.
 
-        Each block gives the cell the share of its amount that its volume has there.
+        A block adds the part of its amount that corresponds to the part of its volume in the cell.
         """
         sums, kinds = self._sums[f"{name} +"], self._wholes.tolist()
         wholes, scale = sums.wholes(), sums.scale

@@ -98,7 +98,7 @@ class WireframeDifference:
         Numbers of triangles of each version, and of the pairs of an old and a new triangle whose
         three corners are the same bit for bit.
     old_volume, new_volume : float or None
-        Volume of each version, as in `volume_report`; None if it encloses none.
+        Volume of each version, as in `volume_report`; None if it has no volume.
     gained, lost : float or None
         Volume that is inside only the new version, and inside only the old version. They are
         computed by exact clipping, and rounded: the error is about 1e-12 of the volume of the
@@ -111,7 +111,7 @@ class WireframeDifference:
     note : str
         The reason for missing volumes, or "".
     turned_triangles : int
-        Number of the same triangles that face the other way.
+        Number of common triangles that face opposite ways in the two versions.
     """
 
     old: str
@@ -276,9 +276,9 @@ def wireframe_difference(old: MeshLike, new: MeshLike) -> WireframeDifference:
 class _Same(NamedTuple):
     """Triangles of two meshes with the same corners.
 
-    `in_new` and `in_old` are masks of the old and of the new triangles that the other mesh has.
-    `number` counts the pairs, each triangle in one pair, and `turned` of those that face
-    opposite ways.
+    `in_new` marks old triangles that the new mesh has, too, and `in_old` marks new triangles that
+    the old mesh has. `number` counts pairs of an old and a new triangle; each triangle is in at
+    most one pair. `turned` counts the pairs that face opposite ways.
     """
 
     in_new: Bools
@@ -288,7 +288,7 @@ class _Same(NamedTuple):
 
 
 def _same_triangles(old: Mesh, new: Mesh) -> _Same:
-    """Find the triangles whose three corners are, bit for bit, those of the other mesh."""
+    """Find the triangles whose three corners are those of a triangle of the other mesh."""
     corners = (
         np.concatenate([mesh.vertices[mesh.triangles] for mesh in (old, new)]) + 0.0
     )  # no -0.0
@@ -341,7 +341,8 @@ def _volumes(old: Mesh, new: Mesh, *, same: bool) -> tuple[_Volumes, str]:
     whole = [report.volume for report in reports]
     for report in reports:
         if report.volume is None:
-            return _Volumes(whole[0], whole[1]), f"{report.name} has none, because {report.note}"
+            note = f"{report.name} has no volume, because {report.note}"
+            return _Volumes(whole[0], whole[1]), note
     solids = [Shares(mesh, "solid", "parity", "cpu", None) for mesh in (old, new)]
     shells = []
     changed = []
@@ -366,7 +367,7 @@ def _volumes(old: Mesh, new: Mesh, *, same: bool) -> tuple[_Volumes, str]:
 
 
 def _outer_shells(mesh: Mesh) -> Iterator[tuple[Mesh, float]]:
-    """Yield each shell that adds volume, together with the voids in it, and the volume of both."""
+    """Yield each shell that adds volume, with the voids in it, and its volume without the voids."""
     report = volume_report(mesh)
     component, _ = facing(mesh, vertex_fans(mesh.vertices, mesh.triangles))
     kinds = [shell.counts for shell in report.shells]
@@ -398,19 +399,19 @@ def _innermost(void: Mesh, shells: dict[int, Mesh]) -> int:
     return min(around, key=lambda number: shells[number].volume)
 
 
-# Cells of the grid in which two solids are clipped, along each axis; they save time only.
+# Most cells along each axis of the grid in which two solids are clipped; affects only speed.
 _MOST_CELLS = 16
 # Triangles for each cell along an axis.
 _FOR_A_CELL = 64
 
 
 def overlap_volume(first: Mesh, second: Mesh, shares: Shares | None = None) -> float:
-    """Return the volume common to two closed meshes, by clipping one at the other exactly.
+    """Return the volume common to two closed meshes, by clipping one against the other exactly.
 
     Parameters
     ----------
     first, second : Mesh
-        Solids whose triangles do not cross each other within a solid.
+        Solids that do not cross themselves.
     shares : Shares, optional
         The index of the second solid, if it exists already.
 

@@ -7,9 +7,9 @@ point, those of the results are
 
 So if all winding numbers are 0 or 1, each result is right by either rule. By parity the formulas
 are right for all whole numbers, because modulo 2 they are those of "or", "and" and "and not". A
-solid that crosses itself has other winding numbers. `require_rule` refuses it where the formulas do
-not give the result by winding number. manifold3d promises nothing for such a solid: the proof
-decides.
+solid that crosses itself can have other winding numbers. `require_rule` refuses it where the
+formulas do not give the result by winding number. manifold3d promises nothing for such a solid: the
+proof decides.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class Body(NamedTuple):
 def exact_origin(meshes: Sequence[Mesh]) -> Floats:
     """Return an origin, (3,), from which all coordinates are exact differences.
 
-    manifold3d merges what is closer than 10^-12 times the largest coordinate, so coordinates should
-    be small. A difference x - o of two float64 numbers is exact if o / 2 <= x <= 2 o (Sterbenz).
-    This holds for any o between the lowest and the highest coordinate at mine coordinates. Along an
-    axis where a difference would be rounded, the origin is 0. So an unchanged vertex comes back bit
-    for bit when the origin is added.
+    manifold3d merges points that are closer than 10^-12 times the largest coordinate, so
+    coordinates should be small. A difference x - o of two float64 numbers is exact if o / 2 <= x <=
+    2 o (Sterbenz). At mine coordinates, this holds for any o between the lowest and the highest
+    coordinate. Along an axis where a difference would be rounded, the origin is 0. So an unchanged
+    vertex comes back bit for bit when the origin is added.
     """
     points = np.concatenate([mesh.vertices[np.unique(mesh.triangles)] for mesh in meshes])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -119,11 +119,11 @@ def clean_shells(mesh: Mesh, rule: Rule) -> tuple[Mesh, tuple[Change, ...]] | No
 
 
 def body_of(mesh: Mesh, rule: Rule, origin: Floats) -> tuple[Body, tuple[Change, ...]]:
-    """Return a closed mesh as a body by the rule, and what was done to its shells.
+    """Return the body of a closed mesh by the rule, and the changes to its shells.
 
-    Shells that overlap are separated, and put together by the rule: by parity the space that two of
-    them share is outside, by winding number it is inside if the shells face the same way. A mesh
-    with a shell that crosses itself is used as it is, and has a place in `Body.crossing`.
+    Overlapping shells are separated, and combined by the rule: by parity, the space that two of
+    them share is outside; by winding number, it is inside if the shells face the same way. A mesh
+    with a shell that crosses itself is used unchanged, and `Body.crossing` gives the place.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def body_of(mesh: Mesh, rule: Rule, origin: Floats) -> tuple[Body, tuple[Change,
 
 
 def _overlaps(mesh: Mesh) -> Floats:
-    """Return a place for each group of shells that overlap: the middle of what two boxes share."""
+    """Return a place for each group of overlapping shells: the centre of two boxes' overlap."""
     relations = relate(mesh)
     pairs = np.concatenate([relations.overlapping, relations.equal, relations.undetermined])
     group = connected_components(pairs[:, 0], pairs[:, 1], relations.components)
@@ -212,7 +212,7 @@ def _by_rule(outward: list[Manifold], inward: list[Manifold], rule: Rule) -> Man
     Parameters
     ----------
     outward, inward : list of Manifold
-        The shells that face outwards and inwards in the mesh; all are given facing outwards.
+        The shells that face outwards and inwards in the mesh; here all of them face outwards.
     """
     if rule == "parity":
         levels = _levels([*outward, *inward])
@@ -228,7 +228,7 @@ def _by_rule(outward: list[Manifold], inward: list[Manifold], rule: Rule) -> Man
 def _levels(shells: Sequence[Manifold]) -> list[Manifold]:
     """Return the solids of points that are inside at least 1, 2, 3, ... of the shells.
 
-    The shells are halved by their place along the longest side of their common box. A point is
+    The shells are split into two halves along the longest side of their common box. A point is
     inside at least k of them if it is inside at least i of one half and k - i of the other.
     """
     if len(shells) < 2:
@@ -245,7 +245,7 @@ def _levels(shells: Sequence[Manifold]) -> list[Manifold]:
     for i, a in enumerate(left):
         for j, b in enumerate(right):
             both = a ^ b
-            if both.is_empty():  # so is that of any higher level of the right half
+            if both.is_empty():  # so is the overlap with any higher level of `right`
                 break
             terms[i + j + 1].append(both)
     return [_united(solids) for solids in terms if solids]

@@ -1,10 +1,10 @@
-"""Find where a shell truly crosses or only touches itself, in exact arithmetic.
+"""Tell whether a shell crosses itself or only touches itself, in exact arithmetic.
 
-Two triangles are in contact if they are not in one plane and have a piece of a line in common. At a
+Two triangles are in contact if they are not in one plane and share a piece of a line. At a
 point of this piece, the triangles that meet there are sorted around the line, and the winding
 number of each sector between them follows. If there are only two different winding numbers, the
-shell touches itself there, or folds over itself within a plane, as a flat polygon does that is
-badly cut into triangles. If there are more, the shell crosses itself.
+shell touches itself there, or folds over itself within a plane, like a badly triangulated
+flat polygon. If there are more, the shell crosses itself.
 """
 
 from __future__ import annotations
@@ -75,18 +75,18 @@ def _crossed(mesh: Mesh, parts: ComponentTriangles) -> Ints:
 
 
 def unfolded(mesh: Mesh, parts: ComponentTriangles) -> tuple[Mesh, Floats]:
-    """Cut flat faces again whose triangles fold over each other in their plane.
+    """Triangulate flat faces again if their triangles fold over each other in their plane.
 
-    A face is a set of triangles that are connected and exactly in one plane. It is cut again if its
-    outline is a single loop that visits each corner once. The surface beside the folds stays the
-    same set of points.
+    A face is a set of triangles that are connected and exactly in one plane. It is triangulated
+    again if its outline is a single loop that visits each corner once. Apart from the folds, the
+    surface remains the same set of points.
 
     Returns
     -------
     Mesh
         The mesh; its vertices keep their numbers.
     (n, 3) float64
-        A corner of each face that was cut again.
+        A corner of each face that was triangulated again.
     """
     rows = _crossed(mesh, parts)
     neighbours = _neighbours(mesh) if len(rows) else {}
@@ -110,7 +110,7 @@ def unfolded(mesh: Mesh, parts: ComponentTriangles) -> tuple[Mesh, Floats]:
 
 
 def _neighbours(mesh: Mesh) -> dict[tuple[int, int], list[int]]:
-    """Return the triangles at each edge, by the numbers of its ends in ascending order."""
+    """Return the triangles at each edge, keyed by the numbers of its ends in ascending order."""
     edges: dict[tuple[int, int], list[int]] = {}
     for row, (a, b, c) in enumerate(mesh.triangles.tolist()):
         for p, q in ((a, b), (b, c), (c, a)):
@@ -137,7 +137,7 @@ def _face(row: int, mesh: Mesh, neighbours: dict[tuple[int, int], list[int]]) ->
 
 
 def _folds(mesh: Mesh, face: list[int]) -> bool:
-    """Return whether some triangles of a flat face are turned against the others."""
+    """Return whether some triangles of a flat face are turned over relative to the others."""
     first, *others = (_normal(_exact(mesh.vertices[mesh.triangles[row]].tolist())) for row in face)
     ways = {_dot(first, other) > 0 for other in others if any(other)}
     return False in ways
@@ -187,9 +187,9 @@ def _near_pairs(corners: Floats, component: Ints) -> Iterator[tuple[int, int]]:
 
 
 def parted_corners(vertices: Floats, triangles: Ints) -> tuple[Ints, Ints]:
-    """Give parts of a mesh that meet only in an edge or a vertex their own corners.
+    """Separate parts of a mesh that meet only in an edge or a vertex, by copying common corners.
 
-    Where more than two triangles meet at an edge, those with the solid between them belong
+    Where more than two triangles meet at an edge, pairs with the solid between them belong
     together. Corners are joined along the edges of two triangles, and along these pairs.
 
     Parameters
@@ -202,7 +202,7 @@ def parted_corners(vertices: Floats, triangles: Ints) -> tuple[Ints, Ints]:
     Returns
     -------
     (c,) int64
-        The vertex of each corner. Unchanged vertices, if no edge has more than two triangles.
+        The vertex of each corner; all vertices in order, if no edge has more than two triangles.
     (t, 3) int64
         The triangles as indices of corners.
     """
@@ -245,7 +245,7 @@ def _pairs_around(uses: Ints, vertices: Floats, triangles: Ints) -> Ints:
     ]
     turned = _cross(along, inward[0])
     # The solid is after a triangle that uses the edge backward, and before one that uses it
-    # forward. In one half-plane forward comes first, so that bodies with a common wall are parted.
+    # forward. In one half-plane, forward uses come first, to separate bodies with a common wall.
     around = sorted(
         zip(inward, ~forward, uses.tolist(), strict=True),
         key=lambda each: (_angle(_dot(inward[0], each[0]), _dot(turned, each[0])), each[1]),
@@ -295,7 +295,7 @@ def _contact(first: Triangle, second: Triangle) -> _Contact | None:
 
 
 def _span(triangle: Triangle, heights: list[Fraction], along: Vector) -> list[_Place]:
-    """Return where a triangle's outline meets the plane of the heights 0, along a line."""
+    """Return where a triangle's outline meets the plane of height 0, in order along a line."""
     points = [corner for corner, height in zip(triangle, heights, strict=True) if height == 0]
     for k in range(3):
         p, q, at_p, at_q = triangle[k - 1], triangle[k], heights[k - 1], heights[k]

@@ -1,4 +1,4 @@
-"""Write solids and their tables to files, whole and without loss."""
+"""Write solids and their tables to files, completely or not at all, and without rounding."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _refuse_rounding(mesh: Mesh, output: Path) -> None:
 def write_bodies(
     bodies: Sequence[Mesh], output: Path, source: str, *, overwrite: bool = False
 ) -> list[Path]:
-    """Write several solids: to one file with names, or each to a file with a number.
+    """Write several solids: all to one file that holds names, or each to a numbered file.
 
     Returns
     -------
@@ -105,5 +105,5 @@ def require_table(
 def write_table(
     columns: ResultColumns, output: str | os.PathLike[str], *, overwrite: bool = False
 ) -> None:
-    """Write a table of results as CSV, as a workbook or as Parquet, as its extension says."""
+    """Write a table of results in the format of its extension: CSV, .xlsx or Parquet."""
     write_columns(columns, output, overwrite=overwrite)

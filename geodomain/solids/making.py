@@ -1,4 +1,4 @@
-"""Make solids of outlines, repair solids, split them into bodies, and measure their overlaps."""
+"""Make solids from outlines, repair solids, split them into bodies, and measure their overlaps."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def extrude(
     ----------
     outline : path, array_like of shape (n, 2), or sequence of these arrays
         The corners of the outline in plan, in order; further columns of an array are ignored.
-        Several rings are one outline: what is inside an even number of rings is outside. A path is
-        that of a text table with columns of x and y, and a column `ring` if there are several
-        rings, or that of an open wireframe, whose footprint is the outline.
+        Several rings make one outline: a point inside an even number of rings is outside. A path
+        names a text table with columns of x and y, and a column `ring` if there are several rings.
+        It can also name an open wireframe, whose footprint is the outline.
     low, high : float
         The elevations of the floor and the roof.
     **settings
@@ -83,7 +83,7 @@ def extrude(
     ValueError
         If an elevation is not finite, or the roof is not above the floor.
     TableError
-        If the table has no columns of x and y, or a cell is no number.
+        If the table has no columns of x and y, or a cell is not a number.
     MeshError
         If a ring has fewer than three corners, encloses no area, or crosses itself.
 
@@ -95,7 +95,7 @@ def extrude(
     """
     own = read_keywords(SolidSettings, settings, SolidKeywords)
     if not (np.isfinite([low, high]).all() and low < high):
-        message = f"the roof of a prism must be above its floor, but from {low} to {high} it is not"
+        message = f"the roof of a prism must be above its floor, but {high} is not above {low}"
         raise ValueError(message)
     operands = _prisms(outline, low, high)
     result = operate("parity", operands, own, name="extrude")
@@ -219,11 +219,12 @@ def _rings(
 
 @with_keywords(SolidSettings, SolidKeywords)
 def repair(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
-    """Return a solid mended where this is certain, whose shells neither overlap nor face wrongly.
+    """Return a repaired solid, whose shells face the right way and do not overlap.
 
-    Equal vertices are joined, copies of triangles and folded triangles dropped, triangles cut at
-    T-junctions, and triangles and shells turned. Shells that overlap are put together by the rule.
-    Vertices move, and holes are filled, only with `weld` and `fill`.
+    Only certain changes are made: equal vertices are joined, copies of triangles and folded
+    triangles dropped, triangles cut at T-junctions, and triangles and shells that face the wrong
+    way turned. Shells that overlap are combined by the rule. Vertices move only with `weld`, and
+    holes are filled only with `fill`.
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ def repair(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
     Returns
     -------
     SolidResult
-        If no shells overlap, triangles that are not changed keep their order.
+        If no shells overlap, unchanged triangles keep their order.
 
     Raises
     ------
@@ -260,8 +261,8 @@ def repair(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
         if result.inputs[0].crossing is not None:
             place = point_text(result.inputs[0].crossing)
             message = (
-                f"{operand.name} crosses itself near {place}, and where it should be cut is not "
-                "certain: remove the crossing in the program that made the mesh"
+                f"{operand.name} crosses itself near {place}, and it is not certain where to cut "
+                "it: remove the crossing in the program that made the mesh"
             )
             raise MeshError(message)
         return result
@@ -281,7 +282,7 @@ def repair(solid: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
 
 @dataclass(frozen=True, eq=False)
 class SplitResult:
-    """The bodies of a solid, and the repair that came before the split; `str` gives a report.
+    """The bodies of a solid, and its repair before the split; `str` gives a report.
 
     Attributes
     ----------
@@ -289,7 +290,7 @@ class SplitResult:
         Each outer shell with the voids in it, the largest first. The name of a body is that of the
         solid and a number.
     repair : SolidResult
-        The solid of which the bodies are parts: how it was mended, and its proof.
+        The repaired solid that was split, with its changes and its proof.
     """
 
     bodies: tuple[Mesh, ...]
@@ -383,9 +384,9 @@ class VolumeMatrix:
     overlaps : (n, n) float64
         The volume that solids i and j share; on the diagonal, the volume of each solid.
     alone : (n,) float64
-        The volume of each solid that is in no other.
+        For each solid, the volume of the part outside all other solids.
     error : float
-        A bound on the error of each volume of an intersection or difference: the distance by which
+        A bound on the error of each volume from a Boolean operation: the distance by which
         a wall may be off, times the area of the walls.
     methods : tuple of tuple of str
         How each volume of `overlaps` was computed: "triangles" (sum over the triangles of the
@@ -431,8 +432,8 @@ class VolumeMatrix:
 
     def _note(self) -> str:
         return (
-            "volumes of solids are sums over their triangles; shared volumes and those in no other "
-            f"solid are from Boolean operations, with an error of at most {self.error:.2g}"
+            "volumes of solids are sums over their triangles; shared volumes and volumes in no "
+            f"other solid come from Boolean operations, with an error of at most {self.error:.2g}"
         )
 
     def __str__(self) -> str:
@@ -457,7 +458,7 @@ class VolumeMatrix:
 
 @with_keywords(SolidSettings, MendKeywords)
 def volumes(*solids: MeshLike, **settings: Unpack[MendKeywords]) -> VolumeMatrix:
-    """Return the volume of each solid, of each pair's overlap, and of what is in no other.
+    """Return the volume of each solid, of each pair's overlap, and of the part outside all others.
 
     Parameters
     ----------
@@ -538,7 +539,7 @@ def _overlaps(
 def _alone(
     meshes: Sequence[Mesh], bodies: Sequence[Body], overlaps: Floats, rule: Rule
 ) -> tuple[Floats, float]:
-    """Return the volume of each body that is in no other, and a bound on the errors."""
+    """Return the volume of each body outside all others, and a bound on the errors."""
     names = [mesh.name for mesh in meshes]
     alone, error = np.diag(overlaps).copy(), 0.0
     for i, body in enumerate(bodies):

@@ -21,25 +21,26 @@ from geodomain.mesh.polygons import triangulate
 from geodomain.mesh.repair import Hole, fill_holes, weld
 from geodomain.settings import Rule
 
-# Texts of changes, by their kind: for a single one, and for several.
+# Texts of changes by kind, in the singular and in the plural.
 _WORDS = {
     "coincident": ("vertex joined to an equal vertex", "vertices joined to equal vertices"),
     "degenerate": ("triangle with two equal corners dropped", "triangles with two equal corners "
                    "dropped"),
     "welded": ("vertex moved by the weld", "vertices moved by the weld"),
     "duplicate": ("copy of a triangle dropped", "copies of triangles dropped"),
-    "folded": ("triangle that is folded onto another dropped", "triangles that are folded onto "
-               "others dropped"),
+    "folded": ("triangle dropped because it is folded onto another", "triangles dropped because "
+               "they are folded onto others"),
     "split": ("triangle cut at a T-junction", "triangles cut at T-junctions"),
     "filled": ("hole filled", "holes filled"),
-    "turned": ("triangle turned to face as its neighbours do", "triangles turned to face as their "
-               "neighbours do"),
-    "shell turned": ("shell turned inside out", "shells turned inside out"),
-    "shell dropped": ("shell dropped that is not on the boundary of the solid", "shells dropped "
-                      "that are not on the boundary of the solid"),
-    "unfolded": ("flat face with folds cut again", "flat faces with folds cut again"),
-    "united": ("group of overlapping shells put together by the rule", "groups of overlapping "
-               "shells put together by the rule"),
+    "turned": ("triangle turned to face the same way as its neighbours", "triangles turned to face "
+               "the same way as their neighbours"),
+    "shell turned": ("shell turned to face out of the solid", "shells turned to face out of the "
+                     "solid"),
+    "shell dropped": ("shell dropped because it bounds nothing", "shells dropped because they "
+                      "bound nothing"),
+    "unfolded": ("folded flat face triangulated again", "folded flat faces triangulated again"),
+    "united": ("group of overlapping shells combined by the rule", "groups of overlapping shells "
+               "combined by the rule"),
 }  # fmt: skip
 
 
@@ -59,8 +60,8 @@ class Change:
     volume : float
         A bound on the volume of the space that the changes moved from inside to outside or the
         other way. It is exactly 0 if the change leaves the surface as a set of points. For holes,
-        the area of their new triangles times the distance of their corners from a plane: before,
-        the wireframe had no inside.
+        it is the area of their new triangles times the distance of their corners from a plane,
+        because an open wireframe has no volume.
     """
 
     kind: str
@@ -75,7 +76,11 @@ class Change:
         at = f", {first}at {point_text(self.places[0])}" if self.places else ""
         moved = f"at most {self.volume:.3g} of volume" if self.volume else "no volume"
         if self.kind == "filled":
-            choice = f"up to {self.volume:.3g} of volume depends on how" if self.volume else "flat"
+            choice = (
+                f"up to {self.volume:.3g} of volume depends on the choice of triangles"
+                if self.volume
+                else "the new triangles are flat"
+            )
             return f"{counted(self.count, single, several)}{at}; {choice}"
         return f"{counted(self.count, single, several)}{at}; {moved} moved"
 
@@ -112,8 +117,7 @@ def mend(
     Returns
     -------
     Mended
-        The order of the remaining triangles is that of the input. Vertices are moved by the weld
-        alone.
+        The remaining triangles keep the order of the input. Only the weld moves vertices.
 
     Raises
     ------
@@ -162,7 +166,7 @@ def _instead(mesh: Mesh, holes: int | None) -> str:
 def mend_surface(
     mesh: Mesh, rule: Rule = "parity", *, tolerance: float | None = None
 ) -> tuple[Mesh, tuple[Change, ...]]:
-    """Mend what does not need a closed mesh: equal vertices, copies of triangles, T-junctions.
+    """Mend equal vertices, copies of triangles and T-junctions, in an open or closed mesh.
 
     Parameters are those of `mend`.
     """
@@ -233,7 +237,7 @@ def _without_copies(mesh: Mesh, rule: Rule) -> tuple[Mesh, tuple[Change, ...]]:
     if duplicates.shells and rule == "parity":
         message = (
             f"{mesh.name} has {counted(duplicates.shells, 'shell')} twice, and by parity the "
-            "copies cancel: remove one copy, or use rule='winding', by which a shell counts once "
+            "copies cancel: remove one copy, or use rule='winding', which counts a shell once, "
             "however often it occurs"
         )
         raise MeshError(message)
@@ -350,7 +354,7 @@ def _ring(triangle: Ints, inserted: dict[int, Ints], table: EdgeTable) -> list[i
 
 
 def _filled(mesh: Mesh, holes: int) -> tuple[Mesh, tuple[Change, ...]]:
-    """Fill holes; an open mesh has no volume, so the bound is that between flat and actual cap."""
+    """Fill holes; the bound on the volume is that between a flat cap and the actual cap."""
     result = fill_holes(mesh, holes)
     filled: list[Hole] = [hole for hole in result.holes if hole.filled]
     places = np.array([hole.corner for hole in filled]).reshape(-1, 3)
@@ -361,8 +365,8 @@ def _filled(mesh: Mesh, holes: int) -> tuple[Mesh, tuple[Change, ...]]:
 def _oriented(mesh: Mesh) -> tuple[Mesh, tuple[Change, ...]]:
     """Turn triangles until each edge of two triangles is used once in each direction.
 
-    In each part that is connected by such edges, the way of the majority of its area wins. A part
-    that has only one side, such as a Moebius strip, stays as it is.
+    In each part that is connected by such edges, the direction that most of the area faces wins. A
+    part that has only one side, such as a Moebius strip, is not changed.
     """
     if mesh.is_balanced:
         return mesh, ()
@@ -394,7 +398,7 @@ def _oriented(mesh: Mesh) -> tuple[Mesh, tuple[Change, ...]]:
 
 
 def orient(mesh: Mesh) -> Mesh:
-    """Return a mesh, open or closed, whose triangles face as their neighbours do."""
+    """Return a mesh, open or closed, whose triangles face the same way as their neighbours."""
     return _oriented(mesh)[0]
 
 

@@ -43,7 +43,7 @@ from geodomain.solids.surfaces import (
 )
 from geodomain.volumes.distance import distances
 
-# A proof allows labels to differ at this multiple of the distance by which a wall may be off.
+# A proof lets labels differ within this multiple of the distance by which a wall may be off.
 _SLACK = 10
 # What the result of an operation is called in messages.
 _NOUNS = {
@@ -92,7 +92,8 @@ class Operand:
 def solid_operand(mesh: Mesh, settings: SolidSettings) -> Operand:
     """Return a mended solid as an operand.
 
-    Points are labelled by the mesh as it was given if it is closed and has a label by the rule.
+    Points are labelled by the original mesh if it is closed, the rule applies to it, and it is not
+    welded; otherwise by the mended mesh.
     """
     mended: Mended = mend(mesh, settings.rule, tolerance=settings.weld, holes=settings.fill)
     as_read = mesh.is_closed and (settings.rule == "parity" or mesh.is_balanced)
@@ -126,8 +127,8 @@ def union(*solids: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
     GeodomainError
         If manifold3d is not installed.
     MeshError
-        If an input cannot be mended with certainty. If the result has no volume, or if it crosses
-        itself where the rule cannot be honoured. If a label of the result differs from the rule.
+        If an input cannot be mended with certainty. If an input crosses itself, and manifold3d
+        cannot compute the result by the rule. If the result has no volume, or a wrong label.
 
     Examples
     --------
@@ -142,7 +143,7 @@ def union(*solids: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
 
 @with_keywords(SolidSettings, SolidKeywords)
 def intersect(*solids: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
-    """Return the solid of all points that are inside every one of several solids.
+    """Return the solid of all points that are inside all of several solids.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ def intersect(*solids: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResu
 
 @with_keywords(SolidSettings, SolidKeywords)
 def subtract(solid: MeshLike, *others: MeshLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
-    """Return the solid of all points that are inside a solid and in none of the others.
+    """Return the solid of all points that are inside a solid and outside all the others.
 
     Parameters
     ----------
@@ -222,8 +223,8 @@ def clip(
 ) -> SolidResult:
     """Return the part of a solid above or below a surface, or inside a box.
 
-    The surface stays open: there is no need to close it. As for labels, only what lies above or
-    below the surface's footprint is on a side of it.
+    The surface stays open: there is no need to close it. As in labelling, a point is
+    above or below the surface only if it is within the surface's footprint in plan.
 
     Parameters
     ----------
@@ -235,9 +236,9 @@ def clip(
     box : two sequences of three float
         The lowest and the highest corner of a box: keep the part inside it.
     extend : {"unassigned", "nearest"}
-        What to do beyond the rim of the surface, as for `geodomain.sides`. By "unassigned", a solid
-        that reaches beyond the rim is refused. By "nearest", the surface continues at the height of
-        the nearest point of its rim, which must be convex in plan.
+        What to do beyond the rim of the surface, as for `geodomain.sides`. With "unassigned", a
+        solid that reaches beyond the rim is refused. With "nearest", the surface continues at the
+        height of the nearest point of its rim, which must be convex in plan.
     **settings
 
     Returns
@@ -287,13 +288,13 @@ def clip(
 
 @with_keywords(SolidSettings, SolidKeywords)
 def between(top: MeshesLike, base: MeshesLike, **settings: Unpack[SolidKeywords]) -> SolidResult:
-    """Return the solid below one surface and above another, where both cover the ground.
+    """Return the solid below one surface and above another, where their footprints overlap.
 
     Parameters
     ----------
     top, base : mesh-like, or several of them
-        The upper and the lower surface, as for `clip`. Where the base is above the top, there is
-        nothing.
+        The upper and the lower surface, as for `clip`. There is no solid where the base
+        is above the top.
     **settings
 
     Returns
@@ -362,7 +363,7 @@ def _box(corners: Sequence[Sequence[float]], solid: Mesh) -> Operand:
     more than the solid's size.
     """
     if len(corners) != 2:
-        message = f"box= is two corners, the lowest and the highest, not {len(corners)}"
+        message = f"box= must be two corners, the lowest and the highest, not {len(corners)}"
         raise ValueError(message)
     mesh = box(*corners)
     size = np.ptp(solid.bounds, axis=0).max()
@@ -385,7 +386,7 @@ def _side(
     levels: tuple[float, float],
     extend: Extend = "unassigned",
 ) -> Operand:
-    """Return one side of a surface as an operand: all points that have a label on this side."""
+    """Return one side of a surface as an operand: all points labelled as being on this side."""
     prism = space_below(surface, levels[0]) if side == "below" else space_above(surface, levels[1])
     value = -1 if side == "below" else 1
 
@@ -418,7 +419,7 @@ def _refuse_beyond(operand: Operand, surface: Mesh) -> None:
     where = " to ".join(f"({', '.join(f'{v:.10g}' for v in corner)})" for corner in (low, high))
     message = (
         f"{operand.name} reaches beyond the rim of {surface.name}, in the box {where}, where "
-        "nothing is above or below the surface: enlarge the surface, or clip the solid by a box "
+        "nothing is above or below the surface: enlarge the surface, or clip the solid to a box "
         "first"
     )
     raise MeshError(message)
@@ -435,7 +436,7 @@ def operate(
 
     Parameters
     ----------
-    operation : {"union", "intersection", "difference"}
+    operation : {"union", "intersection", "difference", "parity"}
         The Boolean operation.
     operands : sequence of Operand
         The inputs, in order.
@@ -529,14 +530,19 @@ def _refuse_empty(
         return
     first, *others = (operand.mesh.name for operand in operands)
     rest = " and ".join(others)
-    message = f"{first} and {rest} have no volume in common that is thicker than {distance:.2g}"
+    message = (
+        f"{first} and {rest} have no volume in common, apart from parts at most {distance:.2g} "
+        "thick"
+    )
     if operation != "intersection":
-        message = f"nothing of {first} that is thicker than {distance:.2g} is outside {rest}"
+        message = (
+            f"nothing of {first} is outside {rest}, apart from parts at most {distance:.2g} thick"
+        )
     raise MeshError(message)
 
 
 def _new_vertices(mesh: Mesh, inputs: Sequence[Mesh]) -> Floats:
-    """Return the vertices of a result that are no vertices of the inputs, bit for bit."""
+    """Return the vertices of a result that are not, bit for bit, vertices of the inputs."""
     rows = [np.ascontiguousarray(each.vertices).view("V24").ravel() for each in inputs]
     own = np.ascontiguousarray(mesh.vertices).view("V24").ravel()
     return np.asarray(mesh.vertices[~np.isin(own, np.concatenate(rows))])

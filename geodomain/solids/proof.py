@@ -1,4 +1,4 @@
-"""Prove a result at random points: its labels are those of the rule applied to the inputs."""
+"""Prove a result at random points: its labels must be those of the rule applied to the inputs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Proof:
     near : int
         Points whose labels differ and that are at most `distance` from a wall.
     distance : float
-        The distance within which a wall of the result may be off.
+        Labels may differ at points within this distance of a wall.
     inside : int
         Points that are inside the result.
     """
@@ -52,8 +52,8 @@ class Proof:
         near = f", {self.near:,} within this distance" if self.near else ""
         where = f" farther than {self.distance:.2g} from a wall{near}" if self.distance else ""
         return (
-            f"proof: {self.points:,} random points labelled by the result and by the rule on the "
-            f"inputs: {self.wrong:,} differ{where}"
+            f"proof: {self.points:,} random points were labelled by the result and by the rule on "
+            f"the inputs, and {self.wrong:,} differ{where}"
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -87,7 +87,7 @@ def prove(
     rule : {"parity", "winding"}
         The rule for inside of the result.
     distance : float
-        Points at most this far from a wall of an input may differ.
+        Labels may differ at points at most this far from a wall of an input.
     points : int
         Number of points.
     reason : str
@@ -96,9 +96,9 @@ def prove(
     Raises
     ------
     MeshError
-        If a label differs farther from all walls; the message gives the number and the first point.
+        If a label differs at any other point; the message gives their number and the first point.
     """
-    fitness.mark_warned(result)  # voids and shells that touch are as they should be
+    fitness.mark_warned(result)  # voids and shells that touch are intended
     places = _points(solids, walls, distance, points)
     inside = _inside(result, places, rule)
     differs = np.flatnonzero(inside != expected(places))
@@ -109,7 +109,7 @@ def prove(
     if len(wrong):
         first = places[wrong[np.lexsort(places[wrong].T[::-1])[0]]]
         fault = (
-            f"is wrong at {counted(len(wrong), 'point')} of {points:,}, the first "
+            f"is wrong at {counted(len(wrong), 'point')} of {points:,}, the first at "
             f"{point_text(first)}"
         )
         raise wrong_result(result, fault, reason)
@@ -129,7 +129,7 @@ def _inside(mesh: Mesh, points: Floats, rule: Rule) -> Bools:
 
 
 def _points(solids: Sequence[Mesh], walls: Sequence[Mesh], distance: float, count: int) -> Floats:
-    """Return the points; they depend on the meshes and on nothing else."""
+    """Return the points, which are the same in every run with the same inputs."""
     random = np.random.default_rng(20_260_101)
     boxes = np.array([mesh.bounds for mesh in solids])
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)

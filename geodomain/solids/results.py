@@ -63,7 +63,7 @@ class SolidResult:
     operation : str
         The operation, such as "union".
     mesh : Mesh
-        The result. Its name is that of the operation, or of the output file.
+        The result. Its name is that of the operation, such as "the union", or of a repaired solid.
     inputs : tuple of SolidInput
         The inputs, in their order.
     rule : {"parity", "winding"}
@@ -131,7 +131,7 @@ class SolidResult:
         return "\n".join([*lines, *self._lines()])
 
     def _lines(self) -> list[str]:
-        volume = "not computed, because it crosses itself"
+        volume = "not computed, because the result crosses itself"
         if self.volume is not None:
             volume = f"{self.volume:,.10g}"
         lines = [

@@ -57,7 +57,7 @@ def surface_of(tiles: Sequence[Mesh], name: str) -> tuple[Mesh, tuple[Change, ..
 
 
 def _facing_up(surface: Mesh) -> Mesh:
-    """Turn each part of a surface that faces down on the whole."""
+    """Turn each part of a surface that mostly faces down."""
     table = edge_table(surface)
     label, count = shells(table.triangles, len(table.vertices))
     up = normals(table.vertices - table.vertices.mean(axis=0), table.triangles)[:, 2]
@@ -144,7 +144,7 @@ def _no_extension(surface: Mesh, reason: str, at: Floats) -> MeshError:
     place = ", ".join(f"{value:.10g}" for value in at.tolist())
     message = (
         f"{surface.name} cannot be extended as triangles, because {reason}, at ({place}): enlarge "
-        "the surface, or clip the solid by a box first"
+        "the surface, or clip the solid to a box first"
     )
     return MeshError(message)
 
@@ -152,8 +152,8 @@ def _no_extension(surface: Mesh, reason: str, at: Floats) -> MeshError:
 def part_over(surface: Mesh, solid: Mesh) -> Mesh:
     """Return the triangles of a surface whose boxes in plan meet the box of a solid.
 
-    The other triangles are neither above nor below any point of the solid. The edges along which
-    they were connected lie outside the box of the solid.
+    The other triangles are neither above nor below any point of the solid. The edges that
+    they share with the returned triangles lie outside the box of the solid.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def part_over(surface: Mesh, solid: Mesh) -> Mesh:
 
 
 def levels_around(meshes: Sequence[Mesh]) -> tuple[float, float]:
-    """Return two elevations, one below and one above all meshes by a quarter of their size."""
+    """Return two elevations, a quarter of the meshes' size below and above all of them."""
     boxes = np.array([mesh.bounds for mesh in meshes])
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
     margin = _MARGIN * float((high - low).max())
@@ -212,8 +212,8 @@ def footprint_between(surface: Mesh, low: float, high: float) -> Mesh:
 def _prism(surface: Mesh, level: float, name: str, top: float | None = None) -> Mesh:
     """Return the prism from a surface, or from its footprint at the elevation `top`, to a level.
 
-    At each edge of the rim there is a wall for each use of the edge that has no opposite use. So
-    every edge of the prism is used equally often in both directions, whatever the surface is.
+    Each edge of the rim has a wall for each use of the edge that has no opposite use. So every edge
+    of the prism is used equally often in both directions, for any surface.
     """
     table = edge_table(surface)
     count = len(table.vertices)
@@ -230,7 +230,7 @@ def _prism(surface: Mesh, level: float, name: str, top: float | None = None) -> 
         [table.triangles, table.triangles[:, ::-1] + count, walls, more_walls]
     )
     prism = Mesh(np.concatenate([roof, floor]), triangles, name=name)
-    fitness.mark_warned(prism)  # what it touches or overlaps is as in the surface
+    fitness.mark_warned(prism)  # it touches or overlaps itself only where the surface does
     return prism
 
 
@@ -263,7 +263,7 @@ def prism_of_ring(ring: Floats, low: float, high: float, name: str) -> Mesh:
 
 
 def tunnel_of_ring(ring: Floats) -> Mesh:
-    """Return the walls over an outline, laid down, as an open mesh.
+    """Return the vertical walls of an outline, turned on their side, as an open mesh.
 
     The outline's x and y are the tunnel's y and z, and the tunnel is 2 long. A vertical line in the
     middle of it crosses the walls as often as a line along y crosses the outline, so that parity

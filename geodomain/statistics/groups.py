@@ -57,16 +57,16 @@ class Group(NamedTuple):
 class Part:
     """The rows of a domain, or of all domains, that have a grade and a weight, in memory.
 
-    `geodomain.statistics.spilled.SpilledPart` answers the same for rows on disk.
+    `geodomain.statistics.spilled.SpilledPart` has the same methods for rows on disk.
 
     Attributes
     ----------
     values : (n,) float64
         Grades.
     lengths : (n,) float64, optional
-        Weights of the rows; None if each row counts alike.
+        Weights of the rows; None if all rows have the same weight.
     holes : (n,) int32, optional
-        Numbers of the holes; None if holes are not known.
+        The number of the drillhole of each row; None if drillholes are not known.
     points : (n, 3) float64
         Coordinates; (0, 3) if they are not used.
     threads : int, optional
@@ -97,7 +97,7 @@ class Part:
         )
 
     def total_weight(self) -> float:
-        """Return the exact sum of the weights, rounded once; or the number of rows."""
+        """Return the exact sum of the weights, rounded once; without weights, the row count."""
         return total_weight(self.lengths, len(self))
 
     def population(self, weights: Numbers | None = None) -> Population:
@@ -113,16 +113,16 @@ class Part:
 
 
 class Groups:
-    """The rows of a table by domain, with their weights and places.
+    """The rows of a table by domain, with their weights and coordinates.
 
     Attributes
     ----------
     samples : Samples
         The table.
     weights : (n,) float64, optional
-        The weight of each row, NaN where missing; None if each row counts alike.
+        The weight of each row, NaN where missing; None if all rows have the same weight.
     points : (n, 3) float64
-        Coordinates; there are none unless `samples` keeps them.
+        Coordinates; empty unless `samples` has them.
     """
 
     def __init__(self, samples: Samples) -> None:
@@ -201,7 +201,7 @@ class Groups:
         return rows[np.isfinite(self.points[rows]).all(axis=1)]
 
     def weights_of(self, rows: NDArray[np.intp]) -> Floats | None:
-        """Return the weights of some rows; None if each row counts alike."""
+        """Return the weights of some rows; None if all rows have the same weight."""
         return None if self.weights is None else self.weights[rows]
 
     def in_domain(self, domain: str, whole: bool) -> NDArray[np.intp]:
@@ -223,7 +223,7 @@ def in_order(label: str) -> tuple[bool, str]:
 
 
 def require_labels(blocks: Samples, samples: Samples) -> None:
-    """Require a label column of blocks if their samples have one."""
+    """Raise TableError if samples have a label column, and blocks have none."""
     if samples.column is not None and blocks.column is None:
         message = (
             f"{blocks.table} has no column {samples.column!r} to match the domains of the samples: "
@@ -246,7 +246,7 @@ def lost_rows(
 
 
 def total_weight(weights: Floats | None, count: int) -> float:
-    """Return the exact sum of weights, rounded once; or the number of rows without weights."""
+    """Return the exact sum of weights, rounded once; `count` if there are no weights."""
     if weights is None:
         return float(count)
     return nearest_float(RunningSums(weights.__getitem__, len(weights)).total)
@@ -258,7 +258,8 @@ class Weighed(NamedTuple):
     Attributes
     ----------
     weights : (n,) float64, optional
-        Weights, times those of the samples, in memory or on disk; None if there are none.
+        Declustering weights times the weights of the samples, in memory or on disk; None if there
+        are no declustering weights.
     cell : tuple of float, optional
         Size of the cells.
     trials : list of Trial
@@ -283,7 +284,7 @@ def decluster(
     table: str,
     blocks: tuple[Floats, Floats | None] | None = None,
 ) -> Weighed:
-    """Return the declustered weights of samples: by cells, times lengths, or by nearest blocks.
+    """Return the declustered weights of samples: by cells and lengths, or by nearest blocks.
 
     Parameters
     ----------
@@ -346,8 +347,8 @@ def _no_turn(trials: list[Trial], *, maximise: bool) -> str:
         sizes = " to ".join(f"{trial.cell[0]:g}" for trial in (trials[0], trials[-1]))
         what = "largest" if maximise else "least"
         why = (
-            f"cells of {sizes} were tried, and the smallest or the largest have the {what} "
-            "declustered mean"
+            f"cells of {sizes} were tried, and the {what} declustered mean is at the smallest or "
+            "the largest of them"
         )
     return (
         f"{why}; give a size of cells with decluster=, such as the spacing of holes where they are "

@@ -1,4 +1,4 @@
-"""Statistics of rows that do not fit into memory: kept by domain, and sorted, in temporary files.
+"""Statistics of rows that do not fit into memory: temporary files hold them, by domain or sorted.
 
 Every result equals that of the same rows in memory, bit for bit: sums are exact, and the order of
 the rows does not matter.
@@ -29,14 +29,14 @@ Codes = NDArray[np.uint16]
 Keys = NDArray[np.int64]
 Element = TypeVar("Element", bound=np.generic)
 
-# Bytes of work for each row of a batch, and the limits of the number of rows in a batch.
+# Bytes of working memory for each row of a batch, and the limits of the number of rows in a batch.
 _BATCH_ROW, _LEAST, _MOST = 400, 1 << 16, 1 << 20
-# A table of this many cells for each sample of a batch is faster than sorting.
+# Up to this many cells for each sample of a batch, a table of all cells is faster than sorting.
 _DENSE = 16
 
 
 def batch_rows() -> int:
-    """Return the number of rows that are worked on at once: an eighth of the allowed memory."""
+    """Return the number of rows of a batch, which takes about an eighth of the allowed memory."""
     return min(max(memory.allowance() // 8 // _BATCH_ROW, _LEAST), _MOST)
 
 
@@ -60,7 +60,7 @@ class DiskArray(Generic[Element]):
         return self._rows
 
     def append(self, rows: NDArray[Element]) -> None:
-        """Write rows after those that are there.
+        """Write rows at the end of the file.
 
         Raises
         ------
@@ -104,9 +104,9 @@ class Columns(NamedTuple):
     values : (n,) float64
         Grades.
     lengths : (n,) float64, optional
-        Weights of the rows; None if each row counts alike.
+        Weights of the rows; None if all rows have the same weight.
     holes : (n,) int32, optional
-        Numbers of the holes; None if holes are not known.
+        The number of the drillhole of each row; None if drillholes are not known.
     points : (n, 3) float64, optional
         Coordinates; None if they are not used.
     """
@@ -123,7 +123,7 @@ class SpilledRows:
     Parameters
     ----------
     columns : mapping of str to array
-        Rows to begin with, by the name of their column: their types are those of all rows.
+        The first rows, by column: they set the types of the columns, and are not added.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
@@ -246,7 +246,7 @@ class SpilledPart:
             )
 
     def total_weight(self) -> float:
-        """Return the exact sum of the weights, rounded once; or the number of rows."""
+        """Return the exact sum of the weights, rounded once; without weights, the row count."""
         total = 0
         for batch in self.batches():
             if batch.lengths is None:
@@ -283,7 +283,7 @@ def _sum(terms: Floats) -> int:
 
 
 class _Runs:
-    """Rows sorted by value in a temporary file: sorted runs, which are merged.
+    """Sorts rows by value in temporary files: writes sorted runs, then merges them.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ class _Runs:
         self._columns: list[DiskArray[np.generic] | None] = []
 
     def add(self, values: Floats, weights: Floats | None, holes: NDArray[np.int32] | None) -> None:
-        """Add rows, which make a run."""
+        """Sort rows and append them as a run."""
         columns = (values, weights, holes)
         if not self._columns:
             self._columns = _empty_arrays(columns)
@@ -325,10 +325,10 @@ class _Runs:
         return SortedRows(values, weights, holes)  # type: ignore[arg-type]
 
     def _slices(self) -> Iterator[list[slice]]:
-        """Yield slices of the runs; all values of a list of slices are below those of the next.
+        """Yield lists of slices of the runs; no value of a list exceeds a value of the next list.
 
-        The slices of a list are at most a batch together. Rows with the same value may be more:
-        they come in several lists.
+        The slices of a list have at most a batch of rows in all. If more rows than that have the
+        same value, they come in several lists.
         """
         values = self._columns[0]
         assert values is not None
@@ -405,7 +405,7 @@ class _CellCounts:
         return len(self._keys) if self._table is None else int(np.count_nonzero(self._table))
 
     def add(self, keys: Keys) -> None:
-        """Count samples, which are in these cells."""
+        """Count samples; `keys` are the numbers of their cells."""
         if self._table is not None and self._cells <= _DENSE * len(keys):
             self._table += np.bincount(keys, minlength=self._cells).astype(np.int32)
             return
@@ -428,7 +428,7 @@ class _CellCounts:
 
 
 class SpilledDeclustering(CellGrid):
-    """Weights of samples on disk by the number of samples in their cell, as `Declustering`.
+    """Cell declustering of samples on disk, with the same weights as `Declustering`.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from geodomain.compute.data import Floats, Ints
 from geodomain.compute.rows import add_products
 from geodomain.mesh.edges import exact_product
 
-# Every float64 is a whole multiple of 2^-1126 once its fraction is written with 53 bits.
+# The lowest of the 53 bits of a float64 is at least 2^-1126, so every sum is a multiple of this.
 _PLACES = 1126
 ONE = 1 << _PLACES
 # Bits of a mantissa, and of the number of products that may be added.
@@ -49,7 +49,7 @@ class Exponents:
 
 
 class Sums:
-    """Exact sums by group of products: a volume in units times some factors.
+    """Exact sums of products by group. A product is a volume in whole units times some factors.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Sums:
 
     @staticmethod
     def room(groups: int, factors: Sequence[Exponents] = ()) -> int:
-        """Return the memory of such sums in bytes."""
+        """Return the memory that such sums take, in bytes."""
         bits = 62 + _PRODUCTS + sum(each.high - each.low for each in factors)
         return groups * 8 * (-(-bits // _DIGIT) + 1)
 
@@ -104,7 +104,7 @@ class Sums:
         return Fraction(2) ** self.unit
 
     def wholes(self) -> list[int]:
-        """Return the sum of each group as a whole number of `scale`."""
+        """Return the sum of each group as a whole multiple of `scale`."""
         if self._wholes is not None:
             return self._wholes
         self._carry()
@@ -179,7 +179,7 @@ def exact_products(terms: Sequence[Floats], factor: Floats) -> list[Floats]:
     terms : sequence of (n,) float64
         Arrays whose sum, row by row, is the value to multiply.
     factor : (n,) float64
-        The factor of each row. Rows with a magnitude outside `fits_exactly` give wrong results.
+        The factor of each row. The product is wrong in rows for which `fits_exactly` is False.
 
     Returns
     -------

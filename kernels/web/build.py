@@ -1,4 +1,4 @@
-"""Compile the core for pages, core.wasm, with a pinned compiler, and say what it was built from.
+"""Compile core.wasm, the core for pages, with a pinned compiler; its stamp hashes the sources.
 
     pip install ziglang==0.17.1
     python kernels/web/build.py [FILE]
@@ -49,7 +49,7 @@ def sources() -> list[str]:
 
 
 def stamp() -> str:
-    """Return a hash of the sources, which is in the core, too."""
+    """Return the hash of the sources, which core.wasm also contains."""
     # As text, so that a checkout with other line ends has the same hash.
     texts = [(KERNELS / name).read_text(encoding="utf-8") for name in sources()]
     hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]

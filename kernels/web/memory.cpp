@@ -1,9 +1,9 @@
-// Memory of the core in a page, and how a call ends that cannot go on.
+// The core's memory in a page, and how a failed call ends.
 //
-// WebAssembly has no exceptions that every browser knows. A call that finds no memory, or throws
-// otherwise, leaves through the page: the imported `call_ends` throws in JavaScript. Nothing is
-// destroyed on that way, but all that the core destroys is memory. So the blocks of memory in use
-// are in a list, the newest first, and those that are newer than the call are freed.
+// Not every browser supports the exceptions of WebAssembly. A call that runs out of memory or
+// throws ends by an exception in JavaScript: the imported `call_ends` throws it. No destructor runs
+// then, but the core's destructors only free memory. So the blocks of memory in use are in a list,
+// the newest first, and those that are newer than the call are freed.
 #include <cstdint>
 #include <cstring>
 #include <ctime>
@@ -58,7 +58,7 @@ constexpr std::uint32_t kMost = kMostPages * kPage - kPage;
 
 class Heap {
  public:
-  // A block in use for so many bytes, aligned to a power of two, or null. It is in no list yet.
+  // Takes a block for `size` bytes, aligned to a power of two, or null. The caller lists it.
   Block* take(std::size_t size, std::size_t alignment = sizeof(Block)) {
     if (size > kMost || alignment > kMost - size) return nullptr;
     const std::uint32_t needed = length_for(size);
@@ -70,7 +70,7 @@ class Heap {
     lists_[list_of(block->length())].leave(block);
     const auto at = reinterpret_cast<std::uintptr_t>(block + 1);
     const auto gap = static_cast<std::uint32_t>((alignment - at % alignment) % alignment);
-    if (gap) {  // what is in front stays free, and its neighbours are in use
+    if (gap) {  // the part in front stays free; the blocks on both sides of it are in use
       Block* const front = block;
       const std::uint32_t rest = front->length() - gap;
       front->size = gap;
@@ -114,8 +114,8 @@ class Heap {
   }
   static int list_of(std::uint32_t length) { return 63 - leading_zeros(length); }
 
-  // The first free block that is large enough, of the list with blocks of about this size; or any
-  // of a list with larger ones.
+  // The first large enough block in the list of about this size; otherwise the newest block of a
+  // list of larger sizes.
   Block* find(std::uint32_t length) {
     for (Block* block = lists_[list_of(length)].newest; block; block = block->older) {
       if (block->length() >= length) return block;
@@ -157,7 +157,7 @@ class Heap {
     }
   }
 
-  // Adds a free block at the end, or makes the one there larger.
+  // Adds a free block at the end, or enlarges the last one.
   bool grow(std::uint32_t length) {
     if (!end_) {
       const auto begin = (reinterpret_cast<std::uintptr_t>(&__heap_base) + 15) / 16 * 16;
@@ -249,7 +249,7 @@ void operator delete[](void* at, std::align_val_t) noexcept { free_memory(at); }
 void operator delete(void* at, std::size_t, std::align_val_t) noexcept { free_memory(at); }
 void operator delete[](void* at, std::size_t, std::align_val_t) noexcept { free_memory(at); }
 
-// What the compiler makes of `throw`: a place for the exception, then the end of the call.
+// The compiler turns `throw` into two calls: memory for the exception, and the end of the call.
 extern "C" void* __cxa_allocate_exception(std::size_t) noexcept {
   alignas(16) static char exception[64];
   return exception;
@@ -260,14 +260,14 @@ extern "C" [[noreturn]] void __cxa_throw(void*, std::type_info* type, void (*)(v
                                                  : kFailed);
 }
 
-// What the C++ library does where it would throw, and without exceptions does not.
+// The C++ library calls this in place of throwing when exceptions are off.
 namespace std {
 inline namespace __1 {
 [[noreturn]] void __libcpp_verbose_abort(const char*, ...) noexcept { call_ends(kTooLarge); }
 }  // namespace __1
 }  // namespace std
 
-// The core needs no clock: the times of building, which nobody reads here, are 0.
+// The core needs no clock: build times are not read here, so they are 0.
 extern "C" int clock_gettime(clockid_t, timespec* now) {
   *now = {};
   return 0;

@@ -1,4 +1,4 @@
-// What a page computes besides the functions of launch/: loops over columns and blocks.
+// Functions for pages that launch/ lacks: loops over columns and blocks.
 #include <cmath>
 
 #include "lattice/first_mask.h"
@@ -9,9 +9,9 @@
 
 using namespace geodomain;
 
-// Whether each block of some columns is in a mask: the first mask gives it its code. `masks` are
+// Gives each block the code of the first mask that contains it. `masks` are
 // (columns, ceil(layers / 64)) words each; points are one column. codes_out: (columns, layers).
-// `counts`, (mask_count,): the blocks that each mask decides.
+// `counts`, (mask_count,): the number of blocks that each mask decides.
 GD_API Status geodomain_first_mask(const std::uint64_t* const* masks, const std::uint8_t* codes,
                                    std::int32_t mask_count, std::int64_t columns,
                                    std::int64_t layers, std::int32_t background,
@@ -25,7 +25,7 @@ GD_API Status geodomain_first_mask(const std::uint64_t* const* masks, const std:
 }
 
 // Bytes of 0 or 1 as bits, in ceil(count / 64) words: answers of points as a mask. With `wanted`,
-// the bit says whether the byte is this value.
+// a bit is 1 if the byte equals this value.
 GD_API void geodomain_mask_of_bytes(const std::uint8_t* bytes, std::int64_t count,
                                     std::int32_t wanted, std::uint64_t* words) {
   for (std::int64_t i = 0; i < count; i += 64) {
@@ -79,7 +79,7 @@ struct Groups {
 // volume, without density, and without each grade; `lanes` gets 2 + 2 * grade_count sums: volume
 // and tonnes, and for each grade the tonnes of blocks that have it, and the metal. The caller has
 // set them to zero. Products are rounded to doubles as there; sums are exact: see `ProductSums`.
-// `refused` is the first block with a product beyond the doubles, or -1.
+// `refused` is the first block with a product too large for a double, or -1.
 GD_API Status geodomain_add_amounts(const std::uint8_t* codes, std::int64_t rows, double volume,
                                     const double* volumes, double density, const double* densities,
                                     const double* cut, const double* cutoffs,

@@ -232,7 +232,7 @@ def test_rotated_blocks_are_measured_in_their_own_frame() -> None:
 
 
 def test_a_damaged_solid_is_no_surface() -> None:
-    with pytest.raises(MeshError, match="roofless is not closed, so it is no solid"):
+    with pytest.raises(MeshError, match="roofless is not closed, so it is not a solid"):
         excavation("2026-01", [roofless()])
     assert excavation("2026-01", [plane(3.0)]).surfaces
     assert excavation("2026-01", [box((0, 0, 0), (1, 1, 1))]).solids
@@ -725,7 +725,7 @@ def test_the_command_writes_model_and_table(folder: Path) -> None:
         (("--mined", "2026-01=january.ply", "-o", "stope.csv"), 4, "exists"),
         (("--mined", "2026-01=january.ply", "--tonnes-table", "t.pdf"), 3, "t.pdf"),
         (("--mined", "2026-01=far.ply"), 3, "nothing of model.csv is mined"),
-        (("--mined", "2026-01=open.ply"), 3, "not closed, so it is no solid"),
+        (("--mined", "2026-01=open.ply"), 3, "not closed, so it is not a solid"),
         (("--mined", "a=january.ply", "--mined", "A=far.ply"), 2, "have the same column"),
         (("--mined", "a=january.ply", "--mined", "2026-01=far.ply"), 2, "their order is unknown"),
         (("--mined", "2026-01=january.ply", "--column", "ROCK"), 3, "ROCK"),

@@ -686,7 +686,7 @@ def refusals(tmp_path: Path) -> Iterator[tuple[list[object], int, str]]:
     yield [listed, listed, "--rule", "winding"], 2, "--rule is for block models"
     yield [listed, listed, "--frame", "z=3"], 2, "--frame is for block models"
     yield [old, new, "--domains", listed], 2, "give --domains twice"
-    yield [old, listed], 2, "the new one is a list of domains"
+    yield [old, listed], 2, "the new input is a list of domains"
     yield [listed, listed, "--density", "SG"], 2, "--density is for block models"
     yield [old, new, "--steps", "grade,extent"], 2, "once each"
     yield [old, new, "--steps", ",".join(STEPS), "--average-orders"], 2, "give only one of them"

@@ -3,8 +3,8 @@
 
 const STATUS = ["done", "out of memory", "too large", "no thread", "undecided", "failed"];
 
-// A call that has no answer. `status` is one of the texts above, or what else is wrong; `row` is
-// the point, vertex or triangle, if one is to blame.
+// A call that failed. `status` is one of the texts above, or another reason; `row` is the point,
+// vertex or triangle at fault, or -1.
 export class CoreError extends Error {
   constructor(status, row = -1) {
     super(row < 0 ? status : `${status}: ${row}`);
@@ -21,8 +21,8 @@ class CallEnds {
   }
 }
 
-// An array in the core's memory. Its address stays; `array` must be read anew after each call,
-// because memory that grows moves.
+// An array in the core's memory. Its address does not change, but `array` must be read again after
+// each call, because memory gets a new buffer when it grows.
 class Room {
   constructor(core, kind, count, address) {
     Object.assign(this, { core, kind, count, address });
@@ -45,7 +45,8 @@ class Room {
 const big = BigInt;
 const words = (layers) => Math.ceil(layers / 64);
 
-// Numbers of an exact sum: digits of 32 bits with carries, the lowest first, in units of 2^UNIT.
+// An exact sum has this many lanes: digits of 32 bits with carries, the lowest first, in units of
+// 2^UNIT.
 export const LANES = 68;
 const UNIT = -1088;
 
@@ -70,7 +71,7 @@ export class Core {
     return new Room(this, kind, count, address);
   }
 
-  // Copies a typed array into the core's memory; it may be there already.
+  // Copies a typed array into the core's memory; the array may lie in this memory itself.
   put(array) {
     const { buffer, byteOffset, length, constructor } = array;
     const isHere = buffer === this.memory.buffer;
@@ -95,7 +96,7 @@ export class Core {
     }
   }
 
-  // Calls a function that returns a status. Rooms stand for their addresses, null for no array.
+  // Calls a function that returns a status. A Room is passed as its address, and null as address 0.
   call(name, ...values) {
     const { exports } = this;
     const plain = values.map((value) => (value instanceof Room ? value.address : value ?? 0));
@@ -113,13 +114,13 @@ export class Core {
     if (status) throw new CoreError(STATUS[status]);
   }
 
-  // The address of a list of addresses and its room, in the memory of `using`.
+  // A room with the addresses of some rooms; `put` is that of `using`, which frees it.
   addresses(rooms, put) {
     return put(Uint32Array.from(rooms, (room) => (room ? room.address : 0)));
   }
 
-  // Checks and copies a mesh: vertices (v, 3) and triangles (t, 3). It has `bounds`, low x, y, z
-  // and high x, y, z, and says whether it is closed and whether its directed edges balance.
+  // Checks and copies a mesh: vertices (v, 3) and triangles (t, 3). The copy has `bounds` (low x,
+  // y, z and high x, y, z); `isClosed`; and `isBalanced`, whether its directed edges balance.
   openMesh(vertices, triangles) {
     return this.using(({ put }) => this.checkedMesh(put(vertices), put(triangles)));
   }
@@ -153,8 +154,8 @@ export class Core {
     mesh.vertices.free(), mesh.triangles.free(), mesh.bounds.free();
   }
 
-  // A copy of a mesh, moved by three numbers: each is added once to each vertex, and the sum is
-  // rounded once. Refused if rounding makes a triangle flat.
+  // Copies a mesh and moves it by a vector: its components are added to each vertex, and each sum
+  // is rounded once. Throws a CoreError if rounding makes a triangle flat.
   shiftMesh(mesh, shift) {
     return this.using(({ take, put, keep }) => {
       const moved = {
@@ -168,8 +169,8 @@ export class Core {
       const [vertex, triangle] = faults.array;
       if (vertex >= 0n) throw new CoreError("vertex out of range", Number(vertex));
       if (triangle >= 0n) throw new CoreError("triangle collapses", Number(triangle));
-      // Equal vertices stay equal, so edges that met do. Vertices that become equal may close a
-      // mesh.
+      // Equal vertices stay equal, so edges that met still meet. Vertices that become equal may
+      // close a mesh.
       if (!mesh.isBalanced) return this.checkedMesh(moved.vertices, moved.triangles);
       Object.values(moved).forEach(keep);
       return { ...mesh, ...moved };
@@ -225,7 +226,7 @@ export class Core {
     });
   }
 
-  // For a room of points (n, 3): 1 inside or below, 0 not.
+  // For a room of points (n, 3): 1 inside a solid or below a surface, otherwise 0.
   contains(index, points) {
     return this.askPoints("grid_contains", index, points, Uint8Array, 1);
   }
@@ -265,11 +266,12 @@ export class Core {
     });
   }
 
-  // Exact sums of blocks by code and cut-off, as the command's: `volume` and `density` are one
-  // number or a room, `grades` rooms, `cut` one of them or null, NaN where a value is missing.
-  // Returns for each code an array, and in it for each interval of the cut-offs its counts (all
-  // blocks, without volume, without density, without each grade) and sums (volume, tonnes, and for
-  // each grade the tonnes that have it and the metal) as BigInts in units of 2^UNIT.
+  // Exact sums of blocks by code and cut-off, as `geodomain tonnes` computes them. `volume` and
+  // `density` are a number or a room, `grades` are rooms, and `cut` is one of these rooms or null;
+  // a missing value is NaN. Returns an array for each code, with an entry for each interval between
+  // cut-offs. `counts`: all blocks, those without volume, without density, and without each grade.
+  // `sums`: volume and tonnes, and for each grade the tonnes that have it and the metal, as BigInts
+  // in units of 2^UNIT.
   amounts(codes, codeCount, { volume, density, grades = [], cut = null, cutoffs = [] }) {
     return this.using(({ take, put }) => {
       const steps = cutoffs.length + 1, groups = codeCount * steps;
@@ -322,8 +324,8 @@ export class Core {
     });
   }
 
-  // The share of each block between the edges along x, y and z inside a balanced mesh; `mask` has
-  // the labels of the blocks' centres.
+  // The share of each block that lies inside a balanced mesh. `edges` are the block faces along x,
+  // y and z; `mask` says which centres of blocks are inside.
   shares(mesh, edges, mask) {
     return this.using(({ take, put, keep }) => {
       const axes = edges.map((axis) => put(Float64Array.from(axis)));
@@ -356,8 +358,8 @@ export function nearestDouble(whole, weight = 1n << big(-UNIT)) {
   if (whole === 0n) return 0;
   const sign = whole < 0n !== weight < 0n ? -1 : 1;
   let above = whole < 0n ? -whole : whole, below = weight < 0n ? -weight : weight;
-  // At least 53 bits of the quotient, and more, of which only those are kept that a double has:
-  // fewer below its smallest normal number.
+  // The quotient has at least 53 bits. It is then rounded to the bits of a double: 53, or fewer
+  // below the smallest normal number.
   const power = digitsOf(above) - digitsOf(below) - 16;
   if (power > 0) below <<= big(4 * power);
   else above <<= big(-4 * power);
