@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
+from late import pandas
 
 import geodomain
 from geodomain.errors import TableError
