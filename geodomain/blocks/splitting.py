@@ -397,7 +397,7 @@ class SplitPlan:
                 conditions = condition_columns(sources.domains, opened.columns, opened.name)
                 shares = amount_columns(opened, self._extensive)
                 negative = NegativeAmounts([opened.columns[field] for field in shares])
-                boundaries = Boundaries(sources.domains.meshes, file.space, own.threads)
+                boundaries = Boundaries(sources.domains.placed, file.space, own.threads)
                 work = Splitting(
                     Splitter(self._scheme, self._smallest, boundaries, opened.name),
                     labeller,

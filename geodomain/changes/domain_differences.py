@@ -178,7 +178,8 @@ def _effect(key: str, *, hashed: bool) -> str:
 def _value(value: object) -> str:
     """Return the value of a key as text."""
     if isinstance(value, tuple):
-        return " and ".join(map(str, value))
+        word = ", " if value and isinstance(value[0], float) else " and "
+        return word.join(map(str, value))
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -310,7 +311,7 @@ def _boxes_meet(first: Domain | Stack, second: Domain | Stack) -> bool:
 def _box(thing: Domain | Stack) -> Floats:
     """Return the box, (2, 3), outside which a domain or a stack labels no block."""
     if isinstance(thing, Stack):
-        return box_of([mesh for tiles in thing.surfaces for mesh in tiles], flat=True)
+        return box_of([mesh for tiles in thing.placed for mesh in tiles], flat=True)
     if thing.invert:
         return np.array([[-np.inf] * 3, [np.inf] * 3])
     return thing.bounds

@@ -103,6 +103,35 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
     return bool(flags[0]), bool(flags[1])
 
 
+def shift(
+    vertices: Floats, triangles: Indices, bounds: Floats, by: Floats
+) -> tuple[Floats, int, int]:
+    """Add a vector to each vertex of a mesh; each sum is rounded once.
+
+    Returns
+    -------
+    moved : (v, 3) float64
+        The moved vertices.
+    bad_vertex : int
+        The first vertex that is out of range now, or -1.
+    collapsed : int
+        The first triangle that had an area and has none now, or -1.
+    """
+    moved, moved_bounds, faults = np.empty_like(vertices), np.empty((2, 3)), (ctypes.c_int64 * 2)()
+    core().mesh_shift(
+        vertices,
+        len(vertices),
+        triangles,
+        len(triangles),
+        np.ascontiguousarray(bounds),
+        by,
+        moved,
+        moved_bounds,
+        faults,
+    )
+    return moved, faults[0], faults[1]
+
+
 @dataclass(frozen=True)
 class Bodies:
     """Counts for the bodies of a mesh; a body is a vertex-connected component.

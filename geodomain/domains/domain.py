@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.checks.columns import is_one_line, refuse_nan
-from geodomain.errors import DomainError, shown
+from geodomain.errors import DomainError, MeshError, shown
 from geodomain.inputs import MeshesLike, as_meshes
 from geodomain.mesh.mesh import Mesh
 from geodomain.result_tables import html_table
 from geodomain.settings import FLAG, Key, Rule, key, one_of, require_fits
 from geodomain.tables.conditions import Condition, read_conditions
+from geodomain.tables.frames import shortest
 from geodomain.tables.new_columns import unwritable
 
+Shift = tuple[float, float, float]
 Kind = Literal["solid", "above", "below", "either"]
 Extend = Literal["unassigned", "background", "nearest"]
 
@@ -67,6 +71,26 @@ def _is_distance(value: object) -> bool:
     return bool(0 <= value < math.inf)
 
 
+def _is_shift(value: object) -> bool:
+    """Return whether a value is a list of three finite numbers that float64 holds exactly."""
+    numbers = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(numbers, list | tuple) or len(numbers) != 3:
+        return False
+    return all(
+        isinstance(each, int | float | np.integer | np.floating)
+        and not isinstance(each, bool)
+        and -sys.float_info.max <= each <= sys.float_info.max
+        and float(each) == each
+        for each in numbers
+    )
+
+
+def as_shift(value: Sequence[float]) -> Shift | None:
+    """Return a shift as a tuple, or None for a shift that moves nothing."""
+    x, y, z = (float(each) + 0.0 for each in value)
+    return (x, y, z) if x or y or z else None
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
@@ -94,6 +118,7 @@ CONDITIONS = Key(
     lambda value: value if isinstance(value, tuple) else read_conditions(value),
     toml_only=True,
 )
+SHIFT = Key("a list of three finite numbers, such as [0.0, 0.0, -2.5]", _is_shift, as_shift)
 _DISTANCE = Key("a number of at least 0", _is_distance, float)
 _NAME = Key("a text that is not empty", _is_text, toml_only=True)
 _MESH = Key(
@@ -141,13 +166,17 @@ class Domain:
         ``invert``, on the opposite side: ``kind="solid", within=5`` is the skin inside,
         ``kind="solid", invert=True, within=5`` is the skin outside, and ``within=5`` alone is the
         skin on both sides.
+    shift : sequence of 3 floats, optional
+        Moves the meshes: these numbers are added to x, y and z of each vertex, in the unit of the
+        coordinates. Each sum is rounded once, to float64. See `Mesh.shifted`. Meshes are welded
+        before they are moved.
     colour : str, optional
         Colour in pictures, such as "#b5382c"; by default chosen from the name.
 
     Raises
     ------
     DomainError
-        If a value is invalid.
+        If a value is invalid, or a triangle collapses by ``shift``.
 
     Examples
     --------
@@ -170,6 +199,7 @@ class Domain:
     extend: Extend = field(default="unassigned", metadata=key(EXTEND, hashed=True))
     within: float | None = field(default=None, metadata=key(_DISTANCE, hashed=True))
     beyond: float | None = field(default=None, metadata=key(_DISTANCE, hashed=True))
+    shift: Shift | None = field(default=None, metadata=key(SHIFT, hashed=True))
     colour: str | None = field(default=None, metadata=key(COLOUR, hashed=False))
 
     def __init__(
@@ -186,6 +216,7 @@ class Domain:
         extend: Extend = "unassigned",
         within: float | None = None,
         beyond: float | None = None,
+        shift: Sequence[float] | None = None,
         colour: str | None = None,
     ) -> None:
         """Check every value, and set the fields."""
@@ -194,6 +225,7 @@ class Domain:
         arguments = locals()
         set_fields(self, arguments | {"meshes": as_tiles(meshes, name)})
         self._require_sense()
+        _ = self.placed  # raises an error if a triangle collapses
 
     def _require_sense(self) -> None:
         """Raise DomainError for keys that contradict each other or do not apply to the kind."""
@@ -254,8 +286,13 @@ class Domain:
         kind += "" if self.within is None else f", within {self.within:g}"
         kind += "" if self.beyond is None else f", beyond {self.beyond:g}"
         code = "" if self.code is None else str(self.code)
-        meshes = ", ".join(mesh.name for mesh in self.meshes)
+        meshes = ", ".join(mesh.name for mesh in self.meshes) + in_words(self.shift)
         return self.name, kind, code, meshes, " and ".join(map(str, self.only_if))
+
+    @cached_property
+    def placed(self) -> tuple[Mesh, ...]:
+        """The meshes, moved by ``shift``: the domain as it labels blocks."""
+        return shifted(self.meshes, self.shift, self.name)
 
     @property
     def bounds(self) -> NDArray[np.float64]:
@@ -264,7 +301,7 @@ class Domain:
         The box of a surface is unbounded along the vertical. ``within`` widens the box if blocks
         may be outside the meshes. ``beyond`` alone makes the box unbounded.
         """
-        box = box_of(self.meshes, flat=self.is_surface)
+        box = box_of(self.placed, flat=self.is_surface)
         if self.kind == "either" or (self.invert and self.within is not None):
             wider = math.inf if self.within is None else self.within
             box = box + np.array([[-wider], [wider]])
@@ -294,7 +331,7 @@ class Domain:
         """
         whole = self.is_solid and not self.only_if
         return (
-            self.meshes if whole and all(m.is_closed and m.is_balanced for m in self.meshes) else ()
+            self.placed if whole and all(m.is_closed and m.is_balanced for m in self.placed) else ()
         )
 
 
@@ -309,6 +346,25 @@ def as_tiles(meshes: MeshesLike, name: str) -> tuple[Mesh, ...]:
         message = f"{name} has no mesh: give at least one"
         raise DomainError(message)
     return tiles
+
+
+def shifted(tiles: tuple[Mesh, ...], shift: Shift | None, name: str) -> tuple[Mesh, ...]:
+    """Return meshes moved by a shift; raise DomainError, with `name`, if a triangle collapses."""
+    if shift is None:
+        return tiles
+    try:
+        return tuple(mesh.shifted(shift) for mesh in tiles)
+    except MeshError as error:
+        message = f"{name}: {error}"
+        raise DomainError(message) from None
+
+
+def in_words(shift: Shift | None) -> str:
+    """Return words that follow the name of what is shifted; "" without a shift.
+
+    The numbers are in brackets, because a report takes three numbers in parentheses for a point.
+    """
+    return "" if shift is None else f" shifted by [{', '.join(map(shortest, shift))}]"
 
 
 def box_of(meshes: Iterable[Mesh], *, flat: bool) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.checks.columns import require_rest_label
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.defaults import LabelDefaults
-from geodomain.domains.domain import CODES, HEADINGS, Domain, is_list
+from geodomain.domains.domain import CODES, HEADINGS, Domain, in_words, is_list
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown, warn
 from geodomain.inputs import MeshesLike
@@ -155,9 +155,22 @@ class Domains(LabelDefaults):
 
     @property
     def meshes(self) -> tuple[Mesh, ...]:
-        """The meshes of all domains, then of all stacks, each mesh once."""
+        """The meshes of all domains, then of all stacks, each once, before they are shifted."""
         tiles = [*(d.meshes for d in self.domains), *(t for s in self.stacks for t in s.surfaces)]
         return tuple({id(mesh): mesh for group in tiles for mesh in group}.values())
+
+    @property
+    def placed(self) -> tuple[Mesh, ...]:
+        """The meshes of all domains, then of all stacks, each once, moved by their shifts."""
+        tiles = [*(d.placed for d in self.domains), *(t for s in self.stacks for t in s.placed)]
+        return tuple({id(mesh): mesh for group in tiles for mesh in group}.values())
+
+    @property
+    def shifts(self) -> tuple[str, ...]:
+        """A sentence for each domain and each stack that is shifted."""
+        named = [(domain.name, domain.shift) for domain in self.domains]
+        named += [(stack.title, stack.shift) for stack in self.stacks]
+        return tuple(f"{name} is{in_words(shift)}" for name, shift in named if shift)
 
     @property
     def colours(self) -> dict[str, str]:

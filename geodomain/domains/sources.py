@@ -140,7 +140,7 @@ def domains_to_label(domains: DomainsLike, *, weld: float | None = None) -> Doma
         return result.mesh
 
     gathered, files = _gather(domains, read, prepare)
-    return DomainSource(gathered, files, tuple(welds), tuple(notes))
+    return DomainSource(gathered, files, tuple(welds), (*notes, *gathered.shifts))
 
 
 def _require_triangles(mesh: Mesh, tolerance: float | None) -> None:

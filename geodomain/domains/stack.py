@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -17,14 +17,19 @@ from geodomain.domains.domain import (
     CONDITIONS,
     EXTEND,
     HEADINGS,
+    SHIFT,
     Extend,
+    Shift,
+    as_shift,
     as_tiles,
     box_of,
+    in_words,
     is_code,
     is_colour,
     is_list,
     is_mesh_name,
     require_name,
+    shifted,
 )
 from geodomain.errors import DomainError
 from geodomain.inputs import MeshesLike, is_mesh_like
@@ -89,13 +94,15 @@ class Stack:
         "unassigned", the block is unassigned. With "background", it is in no layer of this stack.
         With "nearest", the surface continues beyond its footprint at the height of the nearest
         point of its rim.
+    shift : sequence of 3 floats, optional
+        Moves all surfaces, as for a `Domain`.
     colours : sequence of str, optional
         Colour of each layer in pictures, as for a `Domain`; an empty text means the default.
 
     Raises
     ------
     DomainError
-        If a value is invalid, or the number of layers is wrong.
+        If a value is invalid, the number of layers is wrong, or a triangle collapses by ``shift``.
 
     Examples
     --------
@@ -113,6 +120,7 @@ class Stack:
     codes: tuple[int | None, ...] = field(default=(), metadata=key(_CODES, hashed=True))
     only_if: tuple[Condition, ...] = field(default=(), metadata=key(CONDITIONS, hashed=True))
     extend: Extend = field(default="unassigned", metadata=key(EXTEND, hashed=True))
+    shift: Shift | None = field(default=None, metadata=key(SHIFT, hashed=True))
     colours: tuple[str, ...] = field(default=(), metadata=key(_COLOURS, hashed=False))
 
     def __init__(
@@ -124,6 +132,7 @@ class Stack:
         codes: Iterable[int] = (),
         only_if: Mapping[str, object] | tuple[Condition, ...] = (),
         extend: Extend = "unassigned",
+        shift: Sequence[float] | None = None,
         colours: Iterable[str] = (),
     ) -> None:
         """Check every value, and set the fields."""
@@ -163,19 +172,25 @@ class Stack:
                 raise DomainError(message)
         require_fits("a stack", "rule", rule, _RULE)
         require_fits("a stack", "extend", extend, EXTEND)
+        if shift is not None:
+            require_fits("a stack", "shift", shift, SHIFT)
         fields = {
             "surfaces": tiles, "layers": names, "rule": rule, "extend": extend,
             "codes": tuple(None if code is None else int(code) for code in numbers)
             or (None,) * len(names),
             "only_if": only_if if isinstance(only_if, tuple) else read_conditions(only_if),
             "colours": tuple(map(str.lower, paints)),
+            "shift": shift if shift is None else as_shift(shift),
         }  # fmt: skip
         for option, value in fields.items():
             object.__setattr__(self, option, value)
+        _ = self.placed  # raises an error if a triangle collapses
 
     def __repr__(self) -> str:
-        """Return the names of the layers, the number of surfaces, and the rule."""
-        return f"Stack({list(self.layers)!r}, {len(self.surfaces)} surfaces, rule={self.rule!r})"
+        """Return the names of the layers, the number of surfaces, the rule and the shift."""
+        shift = "" if self.shift is None else f", shift={self.shift!r}"
+        several = f"{len(self.surfaces)} surfaces"
+        return f"Stack({list(self.layers)!r}, {several}, rule={self.rule!r}{shift})"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
@@ -183,16 +198,21 @@ class Stack:
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return a row of a table for each layer, with the columns of `HEADINGS`."""
-        conditions = " and ".join(map(str, self.only_if))
+        conditions, moved = " and ".join(map(str, self.only_if)), in_words(self.shift)
         above = [
             "",
-            *(f"below {', '.join(tile.name for tile in tiles)}" for tiles in self.surfaces),
+            *(f"below {', '.join(tile.name for tile in tiles)}{moved}" for tiles in self.surfaces),
         ]
         rows = zip(self.layers, self.codes, above, strict=True)
         return [
             (name, f"layer, {self.rule}", "" if code is None else str(code), where, conditions)
             for name, code, where in rows
         ]
+
+    @cached_property
+    def placed(self) -> tuple[tuple[Mesh, ...], ...]:
+        """The tiles of each surface, moved by ``shift``: the stack as it labels blocks."""
+        return tuple(shifted(tiles, self.shift, self.title) for tiles in self.surfaces)
 
     @property
     def chosen(self) -> list[tuple[str, str]]:
@@ -208,6 +228,6 @@ class Stack:
     @property
     def named(self) -> tuple[Layer, ...]:
         """The layers with a name."""
-        box = box_of([mesh for tiles in self.surfaces for mesh in tiles], flat=True)
+        box = box_of([mesh for tiles in self.placed for mesh in tiles], flat=True)
         pairs = zip(self.layers, self.codes, strict=True)
         return tuple(Layer(name, code, box, self) for name, code in pairs if name)

@@ -62,9 +62,9 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
     Raises
     ------
     DomainError
-        If a key is unknown, a value is invalid, a mesh is missing, or a name occurs twice or is
-        also the background or unassigned label. The message names the file, the key and the
-        expected value.
+        If a key is unknown, a value is invalid, a mesh is missing, a triangle collapses by a shift,
+        or a name occurs twice or is also the background or unassigned label. The message names the
+        file, the key and the expected value.
     MeshError
         If a mesh cannot be read.
     OSError
@@ -92,6 +92,7 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
         name = "DILUTION"
         mesh = "upper.stl"
         within = 2.5                    # at most this far from the mesh; or beyond = 2.5
+        shift = [0.0, 0.0, -2.0]        # added to x, y and z of each vertex of the mesh
 
         [[stack]]                       # for blocks in no domain
         surfaces = ["hanging_wall.ply", "foot_wall.ply"]

@@ -530,8 +530,8 @@ def find_crossings(
     walker = _Walker(holes, backend, threads)
     solids = [domain for domain in domains if _has_stays(domain)]
     results = [walker.stays(domain, rule, allow_open) for domain in solids]
-    tiles = [(domain.name, domain.meshes) for domain in domains if domain.is_surface]
-    tiles += [(group[0].name, group) for stack in domains.stacks for group in stack.surfaces]
+    tiles = [(domain.name, domain.placed) for domain in domains if domain.is_surface]
+    tiles += [(group[0].name, group) for stack in domains.stacks for group in stack.placed]
     pierced = [walker.pierces(meshes) for _, meshes in tiles]
     return HoleCrossings(
         holes.names,
@@ -579,16 +579,16 @@ class _Walker:
         `parity` is the number of holes that pass the check described in `HoleCrossings`.
         """
         domain_rule: Rule = domain.rule or rule
-        for mesh in domain.meshes:
+        for mesh in domain.placed:
             require_fit(mesh, allow_open=allow_open or domain.rule == "winding", rule=domain_rule)
             if domain_rule == "winding" and mesh.is_closed:
                 require_balanced(mesh)
-        walls = [self.cross(mesh) for mesh in domain.meshes]
+        walls = [self.cross(mesh) for mesh in domain.placed]
         pieces = _Pieces.of(walls, self.holes.ends)
         inside = np.zeros(len(pieces), np.bool_)
         at_top, at_end = np.zeros((2, len(self.holes)), np.bool_)
         parity = np.ones(len(self.holes), np.bool_)
-        for number, mesh in enumerate(domain.meshes):
+        for number, mesh in enumerate(domain.placed):
             locator = locate(mesh, backend=self.backend, threads=self.threads, allow_open=True)
             inside_mesh, holds = self._inside(locator, domain_rule, pieces, number)
             inside |= inside_mesh

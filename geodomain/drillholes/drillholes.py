@@ -540,9 +540,9 @@ def compare_with(
         return findings
     if ground is None:
         surfaces = [
-            Ground(each.name, each.meshes)
+            Ground(each.name, each.placed)
             for each in domains
-            if each.is_surface or not all(mesh.is_closed for mesh in each.meshes)
+            if each.is_surface or not all(mesh.is_closed for mesh in each.placed)
         ]
         ground = topography_among(surfaces, paths)
         if ground is not None:
@@ -550,7 +550,7 @@ def compare_with(
     explained = ("dip-from-vertical", "angles-radians")
     if all(each.code not in explained for each in (*earlier, *findings)):
         solids = [each for each in domains if not each.is_surface]
-        check_dips(findings, [mesh for each in solids for mesh in each.meshes], paths)
+        check_dips(findings, [mesh for each in solids for mesh in each.placed], paths)
     return findings
 
 

@@ -165,7 +165,7 @@ def _crossing_targets(
     listed = none if domains is None else domains_to_label(domains, weld=weld)
     closed = domains_to_label(solids, weld=weld) if solids else none
     sheets, files = drawn_source(surfaces or None)
-    above = tuple(Domain(sheet.name, sheet.meshes, kind="above") for sheet in sheets)
+    above = tuple(Domain(sheet.name, sheet.placed, kind="above") for sheet in sheets)
     every = (*listed.domains.domains, *closed.domains.domains, *above)
     return Domains(every, listed.domains.stacks), (*listed.files, *closed.files, *files)
 

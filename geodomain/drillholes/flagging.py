@@ -211,7 +211,7 @@ def wall_depths(
     settings = labeller.settings
     crossings = [
         cross_walls(holes.curves, ends, mesh, backend=settings.backend, threads=settings.threads)
-        for mesh in [*labeller.domains.meshes, *_curtains_of(labeller, holes, ends)]
+        for mesh in [*labeller.domains.placed, *_curtains_of(labeller, holes, ends)]
     ]
     owners = np.concatenate([np.empty(0, np.intp), *(each.holes for each in crossings)])
     depths = np.concatenate([np.empty(0), *(each.depths for each in crossings)])
@@ -234,8 +234,8 @@ def _curtains_of(labeller: Labeller, holes: HolePaths, ends: Floats) -> list[Mes
 
 def curtains(labeller: Labeller, low: float, high: float) -> list[Mesh]:
     """Return vertical walls through the rims of surfaces, between two elevations."""
-    sheets = [d.meshes for d in labeller.domains if d.is_surface]
-    sheets += [tiles for stack in labeller.domains.stacks for tiles in stack.surfaces]
+    sheets = [d.placed for d in labeller.domains if d.is_surface]
+    sheets += [tiles for stack in labeller.domains.stacks for tiles in stack.placed]
     meshes = {id(mesh): mesh for tiles in sheets for mesh in tiles if not mesh.is_closed}
     return [curtain(rim(mesh), low, high) for mesh in meshes.values()]
 

@@ -301,7 +301,7 @@ def points_at_wireframes(
     crossings = find_crossings(
         holes, domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
     )
-    meshes = {domain.name: domain.meshes for domain in domains}
+    meshes = {domain.name: domain.placed for domain in domains}
     hits = []
     stays = crossings.stays
     for place, name in enumerate(crossings.solids):
@@ -311,8 +311,8 @@ def points_at_wireframes(
         sides = [_at_stays(walls, stays.holes[mine], depths, side) for depths, side in ends]
         owners, depths, normals = (np.concatenate(pair) for pair in zip(*sides, strict=True))
         hits.append(SurfaceHits(name, owners, depths, normals))
-    sheets = [(domain.name, domain.meshes) for domain in domains if domain.is_surface]
-    sheets += [(group[0].name, group) for stack in domains.stacks for group in stack.surfaces]
+    sheets = [(domain.name, domain.placed) for domain in domains if domain.is_surface]
+    sheets += [(group[0].name, group) for stack in domains.stacks for group in stack.placed]
     for name, tiles in sheets:
         owners, depths, normals, _ = _walls(holes, tiles, backend, threads)
         upward = np.where(normals[:, 2:] < 0, -normals, normals)

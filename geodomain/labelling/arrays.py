@@ -210,7 +210,7 @@ def _codes_of_solids(
         # Domains with `keep` rank after the existing labels; all other domains rank before them.
         last = [pair for pair in ranked if pair[1].keep]
         ranked = [pair for pair in ranked[::-1] if not pair[1].keep] + last
-    names = {str(index): domain.meshes for index, domain in ranked}
+    names = {str(index): domain.placed for index, domain in ranked}
     _, codes = _codes_by_names(points, names, settings)
     count = len(ranked)
     places = np.array([*(index for index, _ in ranked), count + NONE, count + LOST], np.intp)
@@ -220,7 +220,7 @@ def _codes_of_solids(
 def _is_plain(domain: Domain) -> bool:
     """Return whether a domain is a closed solid without conditions or other options."""
     bare = domain.is_solid and not domain.only_if
-    return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.meshes)
+    return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.placed)
 
 
 def passed_column(

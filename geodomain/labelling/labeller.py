@@ -320,9 +320,9 @@ class Labeller:
         """Return a domain in the form that can be evaluated for blocks."""
         if not domain.is_skin:
             return self._side(domain)
-        distances = tuple(map(self._distance, domain.meshes))
+        distances = tuple(map(self._distance, domain.placed))
         if self.settings.count_on_wall:
-            for mesh in domain.meshes:
+            for mesh in domain.placed:
                 self._locator(mesh)
         side = None if domain.kind == "either" else self._side(domain)
         return SkinEvaluation(domain, distances, side)
@@ -338,16 +338,16 @@ class Labeller:
     def _side(self, domain: Domain) -> SolidEvaluation | SurfaceEvaluation:
         """Return the evaluation of a domain inside solids, or above or below a surface."""
         if domain.kind != "solid":
-            _require_rim(domain.name, domain.extend, domain.meshes)
-            for mesh in domain.meshes:
+            _require_rim(domain.name, domain.extend, domain.placed)
+            for mesh in domain.placed:
                 if mesh.is_closed:
                     warn(_closed_surface(domain, mesh))
-            return SurfaceEvaluation(domain, self._surface(domain.meshes))
+            return SurfaceEvaluation(domain, self._surface(domain.placed))
         rule = domain.rule or self.settings.rule
         # A rule of a domain applies to open meshes as well.
         takes_open = self.settings.allow_open or domain.rule == "winding"
         shells = []
-        for mesh in domain.meshes:
+        for mesh in domain.placed:
             try:
                 require_fit(mesh, allow_open=takes_open, rule=rule)
             except MeshError as error:
@@ -364,9 +364,9 @@ class Labeller:
 
     def _layers(self, stack: Stack) -> Evaluation:
         """Return a stack in the form that can be evaluated for blocks."""
-        for tiles in stack.surfaces:
+        for tiles in stack.placed:
             _require_rim(stack.title, stack.extend, tiles)
-        return StackEvaluation(stack, tuple(map(self._surface, stack.surfaces)))
+        return StackEvaluation(stack, tuple(map(self._surface, stack.placed)))
 
     def _surface(self, tiles: tuple[Mesh, ...]) -> TiledSurface:
         """Return a surface with its indexes; all domains that use the surface share it."""

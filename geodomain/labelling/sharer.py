@@ -249,7 +249,7 @@ class Sharer:
 
 def frame_of(labeller: Labeller, axes: Floats, name: str) -> ModelFrame:
     """Return the frame of blocks with these edge directions; see `model_frame`."""
-    low = np.concatenate([mesh.bounds[0] for mesh in labeller.domains.meshes]).reshape(-1, 3)[0]
+    low = np.concatenate([mesh.bounds[0] for mesh in labeller.domains.placed]).reshape(-1, 3)[0]
     solid = all(isinstance(evaluation, SolidEvaluation) for evaluation in labeller.evaluations)
     return model_frame(
         axes, np.where(np.isfinite(low), low, 0.0), has_surfaces=not solid, name=name

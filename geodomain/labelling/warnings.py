@@ -64,8 +64,8 @@ def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
 
 def _one_sided(domains: Domains, bounds: Floats) -> Iterator[str]:
     """Yield a warning for each surface that has all blocks on one side, probably by mistake."""
-    tiles = [(domain.name, domain.meshes) for domain in domains.domains if domain.is_surface]
-    tiles += [(stack.title, meshes) for stack in domains.stacks for meshes in stack.surfaces]
+    tiles = [(domain.name, domain.placed) for domain in domains.domains if domain.is_surface]
+    tiles += [(stack.title, meshes) for stack in domains.stacks for meshes in stack.placed]
     for title, meshes in tiles:
         for mesh in meshes:
             reason = explain_height(mesh.bounds, bounds)
@@ -159,7 +159,7 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
         )
     for domain in () if samples else domains:
         if domain.is_solid and meet(domain.bounds, tally.bounds):
-            for mesh in domain.meshes:
+            for mesh in domain.placed:
                 yield from _leaving(domain.name, mesh, tally)
 
 

@@ -32,7 +32,9 @@ _WORD, _HELD = 64, 1 << 25
 _MOST_CODES = 255
 # Keys of a domain that bits of closed solids answer, and a key that changes no label. A domain with
 # another key is labelled block by block.
-_ANSWERED = {"name", "meshes", "kind", "code", "keep", "invert", "rule", "extend", "colour"}
+_ANSWERED = {
+    "name", "meshes", "kind", "code", "keep", "invert", "rule", "extend", "shift", "colour"
+}  # fmt: skip
 
 
 def label_whole(

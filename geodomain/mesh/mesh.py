@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -195,6 +196,11 @@ class Mesh:
         return meshes.closed_by_value(self.vertices, self.triangles)
 
     @cached_property
+    def _moves(self) -> WeakValueDictionary[tuple[float, ...], Mesh]:
+        """The meshes that `shifted` made and that are in use, by their shifts."""
+        return WeakValueDictionary()
+
+    @cached_property
     def area(self) -> float:
         """Total area of the triangles, in squares of the unit, rounded to about 15 digits."""
         return area(normals(self.vertices, self.triangles))
@@ -251,6 +257,50 @@ class Mesh:
         """
         merged = None if self.__dict__["_by_index"][0] else meshes.merge_equal(self.vertices)
         return meshes.find_bodies(self.triangles, merged, len(self.vertices))
+
+    def shifted(self, shift: ArrayLike) -> Mesh:
+        """Return the mesh, moved by a vector.
+
+        Parameters
+        ----------
+        shift : array_like of shape (3,)
+            Numbers that are added to x, y and z of each vertex, in the unit of the coordinates.
+            Each sum is rounded once, to float64.
+
+        Returns
+        -------
+        Mesh
+            A mesh with the same triangles and name. Equal shifts give the same object, as long as
+            it is in use.
+
+        Raises
+        ------
+        MeshError
+            If a triangle collapses, because its corners round to points of a line, or to equal
+            points. If a coordinate leaves the range of `Mesh`.
+        TypeError, ValueError
+            If `shift` is not three numbers.
+
+        Examples
+        --------
+        >>> import geodomain
+        >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
+        >>> ground.shifted([0, 0, -2]).vertices[:, 2].tolist()
+        [3.0, 3.0, 3.0]
+        """
+        by = np.ascontiguousarray(as_doubles(shift, f"{self.name}: shift"))
+        if by.shape != (3,):
+            message = f"{self.name}: shift must have shape (3,), not {by.shape}"
+            raise ValueError(message)
+        vector = tuple(by.tolist())
+        mesh = self._moves.get(vector)
+        if mesh is None:
+            moved, vertex, triangle = meshes.shift(self.vertices, self.triangles, self.bounds, by)
+            _refuse_shift(self.name, vector, moved, vertex, triangle)
+            mesh = self._moves[vector] = Mesh(moved, self.triangles, name=self.name)
+            if "_warned" in self.__dict__:  # about its shape, which is the same
+                mesh.__dict__["_warned"] = True
+        return mesh
 
     @classmethod
     def from_faces(cls, faces: Faces, *, name: str = "mesh") -> Mesh:
@@ -327,6 +377,26 @@ def _refuse_vertex(name: str, vertices: Floats, row: int) -> None:
             "magnitude between 2^-306 and 2^339: rescale the mesh, or write tiny coordinates as 0"
         )
     raise MeshError(message)
+
+
+def _refuse_shift(
+    name: str, shift: tuple[float, ...], moved: Floats, vertex: int, triangle: int
+) -> None:
+    """Raise MeshError if a shift moved a vertex out of range, or made a triangle collapse."""
+    if vertex >= 0:
+        place = tuple(float(value) for value in moved[vertex])
+        message = (
+            f"{name} cannot be shifted by {shift}: vertex {vertex} would be at {place}, but a "
+            "coordinate must be 0 or have a magnitude between 2^-306 and 2^339: change the shift"
+        )
+        raise MeshError(message)
+    if triangle >= 0:
+        message = (
+            f"{name} cannot be shifted by {shift}: rounded to 64 bits, the moved corners of "
+            f"triangle {triangle} are equal or on a line, because the triangle is too small for "
+            "coordinates of this size: shift the mesh by less, or move it to the origin first"
+        )
+        raise MeshError(message)
 
 
 def _refuse_triangle(

@@ -19,6 +19,7 @@ from geodomain.checks.blocks import (
     summed_realisations,
 )
 from geodomain.compute.data import Floats
+from geodomain.domains.domain import Shift, in_words
 from geodomain.domains.order import (
     ConditionCounts,
     Domains,
@@ -81,6 +82,8 @@ class Fit:
         parallel to the lattice axes.
     blocks : int
         Number of block centroids in the mesh's box.
+    shift : tuple of 3 floats, optional
+        The shift of the mesh's domain. `bounds` and the other values are those of the moved mesh.
     """
 
     mesh: str
@@ -90,6 +93,7 @@ class Fit:
     meets: bool
     share: float
     blocks: int
+    shift: Shift | None = None
 
 
 class SizeCount(TypedDict):
@@ -222,12 +226,16 @@ def inspect_model(
         also = sorted({*fields.values()})
         model.relabel(Relabelling(look, also=also, threads=threads, progress=progress))
     reading = time.perf_counter() - began - looking
-    fits = tuple(_fit(mesh, survey, number) for number, mesh in enumerate(meshes))
+    shifts = {id(mesh): each.shift for each in listed for mesh in each.placed}
+    shifts |= {id(m): each.shift for each in listed.stacks for tiles in each.placed for m in tiles}
+    fits = tuple(
+        _fit(mesh, survey, number, shifts.get(id(mesh))) for number, mesh in enumerate(meshes)
+    )
     triangles = sum(fit.triangles for fit in fits)
     lattice = find_lattice(survey)
     has_centroids = survey.rows > survey.missing
     rules = {
-        id(mesh): domain.rule or "parity" for domain in listed.domains for mesh in domain.meshes
+        id(mesh): domain.rule or "parity" for domain in listed.domains for mesh in domain.placed
     }
     return Inspection(
         name=model.name,
@@ -263,7 +271,7 @@ def inspect_model(
     )
 
 
-def _fit(mesh: Mesh, survey: Survey, number: int) -> Fit:
+def _fit(mesh: Mesh, survey: Survey, number: int, shift: Shift | None) -> Fit:
     """Compare the box of a mesh with the box of the model."""
     has_centroids = survey.rows > survey.missing
     box = survey.box_of(mesh)
@@ -275,6 +283,7 @@ def _fit(mesh: Mesh, survey: Survey, number: int) -> Fit:
         meets=has_centroids and meet(mesh.bounds, survey.extent) and meet(box, survey.local),
         share=share_within(box, survey.local) if has_centroids else 0.0,
         blocks=int(survey.inside[number]),
+        shift=shift,
     )
 
 
@@ -389,8 +398,9 @@ def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
     whole = fit.share >= 1 - _ROUNDING
     percent = 100 if whole else min(round(100 * fit.share), 99)
     meets = f"{percent}% of its box is in the model" if fit.meets else "does not meet the model"
+    mesh = f"{fit.mesh}{in_words(fit.shift)}"
     return [
-        ("mesh", f"{fit.mesh}, {counted(fit.triangles, 'triangle')}, {kind}: {meets}"),
+        ("mesh", f"{mesh}, {counted(fit.triangles, 'triangle')}, {kind}: {meets}"),
         ("", f"{say_box(np.array(fit.bounds))}; {counted(fit.blocks, 'centroid')}"),
     ]
 
@@ -463,7 +473,7 @@ def inspect_file(
     with collect_warnings() as warned, show_progress(progress, "reading") as report:
         listed = Domains() if domains is None else domains_to_draw(domains)
         with reading_once():
-            compared = [*as_meshes(meshes), *listed.meshes]
+            compared = [*as_meshes(meshes), *listed.placed]
         with open_model(source, options) as opened:
             inspection = inspect_model(opened, compared, listed, threads=threads, progress=report)
         for sentence in inspection.warnings:

@@ -680,9 +680,10 @@ class Content:
 
     @property
     def _recorded(self) -> list[str]:
-        """The warnings and notes in the record of the labelling."""
+        """The warnings and notes in the record of the labelling, and the shifts of domains."""
         labelled = self.record["summary"] if self.record else None
-        return [*labelled["warnings"], *labelled["notes"]] if labelled else []
+        recorded = [*labelled["warnings"], *labelled["notes"]] if labelled else []
+        return list(dict.fromkeys([*recorded, *self.domains.shifts]))
 
     def _origin(self) -> Origin:
         """Return the provenance of the page: the model and the other files that were read."""

@@ -271,11 +271,11 @@ def wireframes_of(domains: Domains) -> dict[str, Sequence[Mesh]]:
     The top layer of a stack has no wireframe. If the layer below a surface has no name, the surface
     has its own name.
     """
-    wireframes: dict[str, Sequence[Mesh]] = {domain.name: domain.meshes for domain in domains}
+    wireframes: dict[str, Sequence[Mesh]] = {domain.name: domain.placed for domain in domains}
     for stack in domains.stacks:
         if stack.layers[0]:
             wireframes[stack.layers[0]] = ()
-        for tiles, below in zip(stack.surfaces, stack.layers[1:], strict=True):
+        for tiles, below in zip(stack.placed, stack.layers[1:], strict=True):
             wireframes[below or tiles[0].name] = tiles
     return wireframes
 

@@ -193,7 +193,7 @@ class WallPieces:
         labeller, size = self._labeller, self._size
         near = _Near(points, self._reach, labeller)
         rims = curtains(labeller, *near.box[:, 2].tolist())
-        meshes = [mesh for mesh in (*labeller.domains.meshes, *rims) if len(mesh.triangles)]
+        meshes = [mesh for mesh in (*labeller.domains.placed, *rims) if len(mesh.triangles)]
         indexes = [_index(mesh, labeller) for mesh in meshes]
         triangles, owned = _distinct(meshes)
         # Smaller pieces and offsets would be lost in rounding.
@@ -437,7 +437,7 @@ def touching_labels(labeller: Labeller, offset: float) -> dict[tuple[int, int], 
     are halved first, so a contact that is much smaller than the pieces may be missed. A wall that
     two wireframes share may count twice.
     """
-    meshes = [mesh for mesh in labeller.domains.meshes if len(mesh.triangles)]
+    meshes = [mesh for mesh in labeller.domains.placed if len(mesh.triangles)]
     if not meshes:
         return {}
     pieces = _distinct(meshes)[0]
