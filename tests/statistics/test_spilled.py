@@ -35,6 +35,12 @@ def samples_of(rows: int, seed: int) -> pandas.DataFrame:
     return frame
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the tables into a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(params=[32, 500])
 def batch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Set the number of rows that are worked on at once."""
@@ -62,7 +68,6 @@ def test_rows_on_disk_have_the_statistics_of_rows_in_memory(
     settings = SETTINGS[name]
     wanted = geodomain.stats(frame, ["AU", "CU"], **settings)  # type: ignore[arg-type]
     frame.to_parquet("s.parquet", row_group_size=300)
-    frame.to_csv("s.csv", index=False)
     monkeypatch.setenv("GEODOMAIN_MEMORY", "85kB")
     made: list[DiskArray[np.generic]] = []
     plain = DiskArray.__init__
